@@ -1,1 +1,1 @@
-"""The sentence Transformer, what architectures may change of it, and what a sentence leaves to the next one."""
+"""The sentence Transformer, the hooks by which architectures change it, and the state passed between sentences."""

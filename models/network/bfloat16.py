@@ -1,10 +1,10 @@
-"""Whether a device multiplies in bfloat16; where it does not, torch emulates it, which is slower than float32."""
+"""Detection of hardware bfloat16; elsewhere torch emulates it, which is slower than float32."""
 
 import torch
 
 
 def computes_bfloat16(device: torch.device) -> bool:
-    """Whether the device multiplies bfloat16 matrices in hardware: a GPU since NVIDIA's Ampere, an x86 CPU of late."""
+    """Whether the device multiplies bfloat16 matrices in hardware: NVIDIA GPUs since Ampere, recent x86 CPUs."""
     if device.type == "cuda":
         return torch.cuda.is_available() and _gpu_computes(device)
     capabilities = torch.cpu.get_capabilities()

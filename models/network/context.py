@@ -1,6 +1,6 @@
-"""What an architecture may change of the sentence Transformer.
+"""The hooks by which an architecture changes the sentence Transformer.
 
-The base class `Architecture` is the null object: backbone + base class is the sentence model.
+The base class `Architecture` is the null object: the backbone with the base class is the sentence model.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from models.network.transformer import Transformer
 
 Attend = Callable[[Tensor], Tensor]
-"""Bare attention: normalised queries (R, T, D) to (R, T, D), without residual, norm and dropout."""
+"""Attention alone: normalised queries (R, T, D) to (R, T, D), without residual, norm or dropout."""
 
 Context = dict[str, Tensor]
-"""Context states of a batch: batch-first tensors that the architecture names."""
+"""Context states of a batch: batch-first tensors under names that the architecture chooses."""
 
 STATES: Final[Mapping[str, int | None]] = {"states": 1, "mask": 3}
 """`Architecture.lengths` of states (B, C, D) and their mask (B, 1, 1, C)."""
 
 
 def over_past(name: str, attention: Attention, state: State) -> Attend:
-    """Self-attention of new positions (R, T, D) to themselves and all before them, cached under `name`."""
+    """Return self-attention of new positions (R, T, D) to themselves and all earlier ones, cached under `name`."""
     kernel, step = attention.kernel, attention.step
 
     def attend(x: Tensor) -> Tensor:
@@ -76,27 +76,27 @@ class Architecture(nn.Module):
     """The sentence model: no context, no parameters. Subclasses override the hooks that their paper needs."""
 
     window: ContextWindow = ContextWindow()
-    """Which sentences around the current one are read."""
+    """The neighbouring sentences that are read."""
     no_context: ClassVar[Literal["module", "backbone"]] = "backbone"
-    """Who translates a sentence without context: the context `module` on its null input, or the `backbone` alone."""
+    """What translates a sentence without context: the context `module` on its null input, or the `backbone` alone."""
     reads_target: bool = False
-    """Whether the translations of the preceding sentences are read too."""
+    """Whether the translations of the preceding sentences are read as well."""
     lengths: ClassVar[Mapping[str, int | None] | None] = {}
-    """Of what `encode` gives, which dimension of each tensor is a length, if any, at whose end padding may be added.
-    None, where decoding begins with more than that and the source, or where none may be added."""
+    """For each tensor that `encode` returns, the dimension (if any) that is a length and may be padded at its end.
+    None if decoding starts from more than these tensors and the source, or if none of them may be padded."""
     context_positions: int | None = None
-    """The most tokens of a context, where not the backbone's positions bound them."""
+    """Maximum tokens of a context, if something other than the backbone's positions limits them."""
     joins_source: ClassVar[bool] = False
-    """Whether context is a part of the source, and the model otherwise a plain Transformer."""
+    """Whether the context is part of the source, and the model otherwise a plain Transformer."""
     recurrent: bool = False
-    """Whether decoding a sentence leaves something behind that the next one reads; `reads_target` then, too."""
+    """Whether decoding a sentence leaves a memory for the next one; if so, `reads_target` is true too."""
     needs_following: bool = False
-    """Whether it has learnt to translate only with the sentences that follow: no document that still grows."""
+    """Whether it has only learnt to translate with the following sentences present, so not a document still growing."""
 
     pretrained: PretrainedEncoder | None = None
-    """An encoder that is read and never trained; its weights are none of the model's."""
+    """An encoder that is used but never trained; its weights are not part of the model."""
     cache: StateCache | None = None
-    """Of states of context, where any can come again."""
+    """Cache of context states, if any of them can recur."""
     _computes: Callable[..., Sequence[Tensor]] | None = None
 
     def trains(self, parameter: str) -> bool:
@@ -104,37 +104,37 @@ class Architecture(nn.Module):
         return parameter.startswith("architecture.")
 
     def reset(self) -> None:
-        """Change the general initialisation where the architecture needs another one."""
+        """Adjust the general initialisation where the architecture needs a different one."""
 
     def remember(self, config: ArchitectureConfig) -> ArchitectureConfig:
-        """The config as a checkpoint keeps it: with the checksum of what is read beside the weights."""
+        """Return the config to store in a checkpoint: with the checksum of anything read besides the weights."""
         return config
 
     def pieces(self, texts: Sequence[str]) -> Sequence[Tokens] | None:
-        """Source texts in a tokenization of the architecture's own; None if it has none."""
+        """Tokenize source texts with the architecture's own tokenizer; None if it has none."""
         return None
 
     def select(self, example: Example) -> Example:
-        """The example with what is used of its context: whole sentences, the nearest ones."""
+        """Reduce an example to the context that is used: whole sentences, the nearest ones."""
         return Example(example.source)
 
     def source(self, example: Example) -> Tokens:
-        """What the encoder reads of what was selected, without the end of sentence."""
+        """Return what the encoder reads of a selected example, without the end of sentence."""
         return example.source
 
     def caches(self) -> Sequence[Recent[Any, Any]]:
-        """What is kept of the context from one batch to the next."""
+        """Return the caches that keep parts of the context from one batch to the next."""
         return () if self.cache is None else (self.cache.kept,)
 
     def reuse(self, compute: Compute, *inputs: Tensor) -> Sequence[Tensor]:
-        """States of context as `StateCache.states` gives them; outside of inference, as `compute` does."""
+        """Return context states through `StateCache.states` in inference; otherwise call `compute` directly."""
         if self.cache is None or self.training or not torch.is_inference_mode_enabled():
             return compute(*inputs)
         return self.cache.states(compute if self._computes is None else partial(self._computes, compute), *inputs)
 
     @contextmanager
     def computing_by(self, computes: Callable[..., Sequence[Tensor]]) -> Iterator[None]:
-        """While the states that are kept are computed by this, which is given what computes them, and its inputs."""
+        """Within the block, compute cached states by `computes`, given the original function and its inputs."""
         self._computes = computes
         try:
             yield
@@ -142,7 +142,7 @@ class Architecture(nn.Module):
             self._computes = None
 
     def train(self, mode: bool = True) -> Self:
-        """As every module; forgets states, since weights may change from here on."""
+        """Switch mode like any module, and clear cached states, since weights may change from here on."""
         self._forget()
         return super().train(mode)
 
@@ -156,15 +156,15 @@ class Architecture(nn.Module):
             kept.clear()
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
-        """Tensors of what was selected for each sentence of a batch; becomes `Batch.context`."""
+        """Collate the selected context of each sentence of a batch into tensors; becomes `Batch.context`."""
         return {}
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
-        """Context states of a batch."""
+        """Compute the context states of a batch."""
         return {}
 
     def encode_source(self, batch: Batch, backbone: Transformer, context: Context) -> Tensor:
-        """The decoder's memory (B, S, D) of the sources of a batch."""
+        """Encode the sources of a batch into the decoder's memory (B, S, D)."""
         return backbone.encode(batch.source, self, context)
 
     def embed_source(self, tokens: Tensor, backbone: Transformer, context: Context) -> Tensor:
@@ -178,15 +178,15 @@ class Architecture(nn.Module):
     def encoder_self_attention(
         self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context, real: Tensor
     ) -> Tensor:
-        """Self-attention sub-layer of the encoder, (B, S, D); nobody reads it where `real` (B, 1, 1, S) is false."""
+        """Self-attention sub-layer of the encoder, (B, S, D); results where `real` (B, 1, 1, S) is false go unread."""
         return residual(x, attend)
 
     def encoder_output(self, layers: list[Tensor], memory: Tensor, context: Context) -> Tensor:
-        """The decoder's memory (B, S, D) from every layer's output (embeddings first) and the closing norm's."""
+        """Return the decoder's memory (B, S, D) from every layer's output (embeddings first) and the final norm's."""
         return memory
 
     def start(self, context: Context, state: State) -> None:
-        """Put into `state.fixed` what decoding needs of the context, once a sentence."""
+        """Put into `state.fixed` what decoding needs of the context; called once per sentence."""
 
     def decoder_self_attention(
         self, layer: int, x: Tensor, attention: Attention, residual: Residual, state: State
@@ -195,30 +195,30 @@ class Architecture(nn.Module):
         return residual(x, over_past(f"self.{layer}", attention, state))
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
-        """Attention of the decoder to the source, (R, T, D)."""
+        """Sub-layer of the decoder that attends to the source, (R, T, D)."""
         return residual(x, attend)
 
     def decoder_output(self, x: Tensor, close: nn.Module, state: State) -> Tensor:
-        """What the output projection reads, (R, T, D), of the last layer's output, which `close` has yet to norm."""
+        """Return the output projection's input, (R, T, D), from the last layer's output, not yet normed by `close`."""
         closed: Tensor = close(x)
         return closed
 
     def finish(self, state: State, rows: Tensor) -> Memory:
-        """What these hypotheses (R',) leave to the next sentence of their document, once all their words are decoded.
+        """Return what these fully decoded hypotheses (R',) leave to the next sentence of their document.
 
         Returns:
-            Tensors (R', M, ...), padded on the left; see `models.data.batches.Memory`. Nothing, if not `recurrent`.
+            Tensors (R', M, ...), padded on the left; see `models.data.batches.Memory`. Empty if not `recurrent`.
         """
         return {}
 
     def gates(self, batch: Batch) -> list[WatchedGate]:
-        """Its gates, as they work on a batch with targets."""
+        """Return its gates, to be observed on a batch with targets."""
         return []
 
     def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
-        """Its attention to neighbouring sentences, as it works on a batch, with targets, of what it has selected."""
+        """Return its attention to neighbouring sentences, to be observed on a batch of selected examples."""
         return []
 
     def layer_weights(self) -> dict[str, Tensor]:
-        """Its learned mixtures of layers, by what is mixed: a share for the embeddings and for each layer's output."""
+        """Return its learned layer mixtures by name: one share for the embeddings and one for each layer's output."""
         return {}

@@ -1,4 +1,4 @@
-"""A translation model as search sees it."""
+"""Adapter that presents a translation model to search as a `Decoder`."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from models.network.model import TranslationModel
 from models.network.state import State
 
 STRIDE = 8
-"""A GPU computes while Python is some steps ahead of it; a sentence that has ended costs half of these on average."""
+"""Steps between checks on a GPU, where Python runs ahead; a finished sentence wastes half of them on average."""
 
 
 class ModelDecoder:
@@ -24,48 +24,48 @@ class ModelDecoder:
 
     @property
     def joins(self) -> bool:
-        """Whether sentences can be decoded together that have not started together."""
+        """Whether sentences that started at different times can be decoded together."""
         return not self.model.architecture.recurrent
 
     @property
     def stride(self) -> int:
-        """Steps from one look at what was found to the next."""
+        """Steps between checks of what was found."""
         on_cpu = self.model.backbone.positions.device.type == "cpu"
         return 1 if on_cpu or self.model.architecture.recurrent else STRIDE
 
     def start(self, batch: Batch) -> State:
-        """Encode a batch with its context."""
+        """Encode a batch with its context and prepare decoding."""
         return self.begin(batch, self.model.architecture.encode(batch, self.model.backbone))
 
     def begin(self, batch: Batch, context: Context) -> State:
-        """The same where the context has been encoded."""
+        """Prepare decoding as `start` does, with a context that has already been encoded."""
         memory = self.model.architecture.encode_source(batch, self.model.backbone, context)
         return self.model.begin(batch, context, memory, cached=True).settle(self.model.backbone.positions.dtype)
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
-        """Scores of the next token, (R, V), after the last ones (R,)."""
+        """Return scores of the next token, (R, V), after the last ones (R,)."""
         if self.model.step is not None:
             return self.model.step(tokens, state)
         return self.scores(self.read(tokens[:, None], state)[:, 0])
 
     def choose(self, tokens: Tensor, totals: Tensor | None, state: State, choice: Choice) -> Chosen | None:
-        """Go on by one token and choose what comes next, both in one piece: not here."""
+        """Take one step and choose the next tokens in a single operation; not supported here, so None."""
         return None
 
     def read(self, tokens: Tensor, state: State) -> Tensor:
-        """Hidden states (R, T, D) of the first tokens (R, T), all at once."""
+        """Return hidden states (R, T, D) of the first tokens (R, T), computed in one call."""
         return self.model.decode(tokens, state)
 
     def scores(self, read: Tensor) -> Tensor:
-        """Scores of the next token, (X, V), of hidden states (X, D); in float32 on a CPU, whose kernels want that."""
+        """Return scores of the next token, (X, V), from hidden states (X, D); float32 on a CPU, as its kernels need."""
         logits = self.model.logits(read)
         return logits if logits.is_cuda else logits.float()
 
     def free(self) -> None:
-        """Give back the memory that is kept for later batches: none."""
+        """Release memory kept for later batches; there is none."""
 
     def leave(self, rows: Sequence[int], state: State) -> Sequence[Memory]:
-        """What these hypotheses leave to the next sentences; nothing, if the architecture reads nothing."""
+        """Return what these hypotheses leave to the next sentences; empty if the architecture is not recurrent."""
         if not self.model.architecture.recurrent:
             return [{}] * len(rows)
         device = next(iter(state.past.values())).device

@@ -1,4 +1,4 @@
-"""Modules that are called without a look for hooks, and with it where somebody watches them."""
+"""Modules that skip torch's hook handling when called, except while somebody observes them."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,13 +7,13 @@ from torch import nn
 
 
 def without_hooks(kind: type[nn.Module], methods: Mapping[str, object]) -> type[nn.Module]:
-    """The same kind of module with methods of its own, among them the call that asks nobody."""
+    """Return a subclass with the given methods, among them a `__call__` that skips hooks."""
     return type(kind.__name__, (kind,), {**methods, "hooked": kind})
 
 
 @contextmanager
 def hooks_called(module: nn.Module) -> Iterator[None]:
-    """See to it that hooks of a module are called, whether it is one without them or not."""
+    """Within the block, let the module's hooks be called even if its class normally skips them."""
     kind = type(module)
     module.__class__ = getattr(kind, "hooked", kind)
     try:

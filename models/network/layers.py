@@ -1,6 +1,6 @@
-"""The parts that every network here is made of.
+"""Building blocks of every network in this package.
 
-Shape letters, used through the whole package: B batch (sentences), N hypotheses a sentence, R = B x N rows,
+Shape letters, used throughout the package: B batch (sentences), N hypotheses per sentence, R = B x N rows,
 S source length, T target length, C context length, D width, H heads, V vocabulary.
 """
 
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from models.config import Activation, Norm
 from models.kernels.norms import NO_FRAME, Frame
 
-# On recent GPUs torch would take cuDNN's attention, which makes a plan for every new shape; each batch has another.
+# On recent GPUs torch would pick cuDNN's attention, which builds a plan for every new shape; each batch has another.
 torch.backends.cuda.enable_cudnn_sdp(enabled=False)
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
@@ -28,32 +28,32 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 
 class AttentionKernel(Protocol):
-    """What computes attention in inference in place of torch; `inference.int8_sublayers.Int8Attention`."""
+    """Replacement for torch's attention in inference; see `inference.int8_sublayers.Int8Attention`."""
 
     keeps: torch.dtype
-    """Of the keys and values that are read at each step; as it has them, not as numbers of that type."""
+    """Storage type of the cached keys and values; their bits are not numbers of that type."""
 
     def kept(self, keys: Tensor) -> Tensor:
-        """Keys or values as they are kept."""
+        """Convert keys or values to their cached form."""
 
     def known(self, memory: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Both of (B, S, D) as they are kept, each (B, H, S, D/H)."""
+        """Project (B, S, D) to keys and values in cached form, each (B, H, S, D/H)."""
 
     def floats(self, kept: Tensor) -> Tensor:
-        """Them as numbers again."""
+        """Convert cached keys or values back to numbers."""
 
     def mix(
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool, columns: Tensor | None
     ) -> Tensor:
-        """Attention alone, without projections: `models.kernels.attention.attend`."""
+        """Attend without projections; see `models.kernels.attention.attend`."""
 
     def attend_fixed(
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: Frame = NO_FRAME
     ) -> Tensor:
-        """As `Attention.forward`, in a frame."""
+        """Attend like `Attention.forward`, in a frame."""
 
     def attend_itself(self, x: Tensor, mask: Tensor, frame: Frame) -> Tensor:
-        """Self-attention (B, S, D) of whole sentences, in a frame; padding is left out."""
+        """Compute self-attention (B, S, D) of whole sentences, in a frame; padding is skipped."""
 
     def attend_past(
         self,
@@ -64,20 +64,20 @@ class AttentionKernel(Protocol):
         unseen: Tensor | None,
         frame: Frame,
     ) -> Tensor:
-        """Self-attention (R, 1, D) of one more word each to itself and the past, to which it is added, in a frame."""
+        """Compute self-attention (R, 1, D) of one new word per row, which is added to the past, in a frame."""
 
 
 class StepKernel(Protocol):
-    """What computes attention of one word a row on a GPU; `inference.fused_sublayers.FusedAttention`.
+    """Attention of one word per row on a GPU; see `inference.fused_sublayers.FusedAttention`.
 
-    A frame here is the norm of a residual connection that has it before the sub-layer.
+    A frame here is the norm of a pre-norm residual connection.
     """
 
     def mix(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        """Attention alone, (R, 1, D), of queries (R, 1, D), without projections; others as in `Attention.mix`."""
+        """Attend, (R, 1, D), from queries (R, 1, D), without projections; other arguments as in `Attention.mix`."""
 
     def attend_fixed(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: nn.LayerNorm) -> Tensor:
-        """As `Attention.forward`, of x (R, 1, D), in a frame."""
+        """Attend like `Attention.forward`, from x (R, 1, D), in a frame."""
 
     def attend_past(
         self,
@@ -88,27 +88,26 @@ class StepKernel(Protocol):
         starts: Tensor | None,
         frame: nn.LayerNorm | None,
     ) -> Tensor:
-        """Self-attention (R, 1, D) of one more word each to itself and the past, to which it is added, in a frame."""
+        """Compute self-attention (R, 1, D) of one new word per row, which is added to the past, in a frame."""
 
 
 @dataclass(slots=True)
 class Framed:
-    """A sub-layer that can also be computed together with what stands around it."""
+    """A sub-layer that can also be computed fused with its frame: the residual connection and norm around it."""
 
     bare: Callable[[Tensor], Tensor]
     inside: Callable[[Tensor, Any], Tensor | None]
-    """Gives nothing where it cannot. The frame is what those understand who have made the sub-layer ready."""
+    """Return None if it cannot fuse; the frame is whatever the code that prepared the sub-layer understands."""
 
     def __call__(self, x: Tensor) -> Tensor:
-        """The sub-layer alone."""
+        """Compute the sub-layer alone."""
         return self.bare(x)
 
 
 class Attention(nn.Module):
     """Multi-head attention (Vaswani et al. 2017, section 3.2.2) with its four projections.
 
-    `memory_width` is the width of what is attended to, `inner` that of all heads together; both are `width` if not
-    given.
+    `memory_width` is the width of what is attended to, `inner` that of all heads together; both default to `width`.
     """
 
     def __init__(
@@ -121,14 +120,14 @@ class Attention(nn.Module):
         self.key_value = nn.Linear(memory_width or width, 2 * inner, bias)
         self.output = nn.Linear(inner, width, bias)
         self.joined: nn.Module | None = None
-        """Query and key_value as one, where inference has joined them."""
+        """`query` and `key_value` as one projection, where inference has joined them."""
         self.kernel: AttentionKernel | None = None
-        """What computes attention in inference, if not torch."""
+        """Computes attention in inference, if not torch."""
         self.step: StepKernel | None = None
-        """What computes it there of one word a row, if not torch."""
+        """Computes attention of one word per row in inference, if not torch."""
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Project what is attended to.
+        """Project what is attended to into keys and values.
 
         Args:
             memory: (B, S, D).
@@ -140,7 +139,7 @@ class Attention(nn.Module):
         return self.split(keys), self.split(values)
 
     def known(self, memory: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The same as they are kept to be read at each step: a kernel may want less of each number.
+        """Like `keys_values`, in the form cached for decoding: a kernel may store each number in fewer bits.
 
         Args:
             memory: (B, S, D).
@@ -152,7 +151,7 @@ class Attention(nn.Module):
         return self.keys_values(memory) if self.kernel is None else self.kernel.known(memory, mask)
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values of self-attention, each (B, S, D), the heads side by side."""
+        """Project to queries, keys and values of self-attention, each (B, S, D), heads side by side."""
         if self.joined is not None:
             queries, keys, values = self.joined(x).chunk(3, dim=-1)
         else:
@@ -161,13 +160,13 @@ class Attention(nn.Module):
         return queries, keys, values
 
     def split(self, x: Tensor) -> Tensor:
-        """(B, S, D) by heads, (B, H, S, D/H)."""
+        """Split (B, S, D) into heads, (B, H, S, D/H)."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
     ) -> Tensor:
-        """Attend from x (R, T, D); others, and the result, as in `mix`."""
+        """Attend from x (R, T, D); other arguments and the result as in `mix`."""
         if self.kernel is not None and not causal:
             return self.kernel.attend_fixed(x, keys, values, mask)
         return self.mix(self.query(x), keys, values, mask, causal=causal)
@@ -182,15 +181,15 @@ class Attention(nn.Module):
         causal: bool = False,
         columns: Tensor | None = None,
     ) -> Tensor:
-        """Attend; the N hypotheses of a sentence share its keys, so nothing is ever copied for them.
+        """Attend; the N hypotheses of a sentence share its keys, so these are never copied.
 
         Args:
             queries: (R, T, D), with R a multiple of the B of the keys.
             keys: (B, H, S, D/H).
             values: (B, H, S, D/H).
-            mask: (B, 1, 1, S); true where a key may be seen, or what is added to the scores.
-            causal: the last query sees all keys, each before it one less; without a mask.
-            columns: (R, S or more) where the keys and values of each row are, for a `kernel` that can look there.
+            mask: (B, 1, 1, S); boolean, true where a key may be seen, or values to add to the scores.
+            causal: the last query sees all keys, each query before it one fewer; only without a mask.
+            columns: (R, S or more), where each row's keys and values are, for a `kernel` that can look them up.
 
         Returns:
             (R, T, D).
@@ -208,13 +207,13 @@ class Attention(nn.Module):
         return output
 
     def weights(self, x: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
-        """What `forward` mixes the values by, (B, H, N x T, S); only for looking at, arguments as there."""
+        """Return the weights by which `forward` mixes the values, (B, H, N x T, S); for inspection only."""
         keys = keys if self.kernel is None else self.kernel.floats(keys)
         scores = self._fold(self.query(x), keys.size(0)) @ keys.transpose(2, 3) / math.sqrt(keys.size(-1))
         return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
     def over_itself(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
-        """Self-attention of sentences (B, S, D) as a function; `mask` (B, 1, 1, S) is false where there is padding."""
+        """Return self-attention of sentences (B, S, D) as a function; `mask` (B, 1, 1, S) is false at padding."""
 
         def attend(x: Tensor) -> Tensor:
             queries, keys, values = self.project(x)
@@ -226,19 +225,19 @@ class Attention(nn.Module):
         return Framed(attend, lambda x, frame: kernel.attend_itself(x, mask, frame))
 
     def _fold(self, queries: Tensor, sentences: int) -> Tensor:
-        """Those of all hypotheses of a sentence together, (B, H, N x T, D/H)."""
+        """Group the queries of all hypotheses of a sentence, (B, H, N x T, D/H)."""
         return self.split(queries.reshape(sentences, -1, queries.size(-1)))
 
 
 def _in_products(queries: Tensor) -> bool:
-    """Whether two products are faster than torch's fused kernels: for one query, and, on a CPU, in training."""
+    """Whether two matrix products beat torch's fused kernels: for a single query, and in training on a CPU."""
     if torch.is_grad_enabled():
         return queries.device.type == "cpu"
     return queries.size(1) == 1
 
 
 def _look_up_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
-    """Attention of queries (B, H, N, D/H), (B, N, H, D/H)."""
+    """Attend from queries (B, H, N, D/H) with torch's fused kernel, giving (B, N, H, D/H)."""
     count, total = queries.size(2), keys.size(2)
     if causal and count < total:
         causal, mask = False, _not_after(count, total, keys.device)
@@ -247,7 +246,7 @@ def _look_up_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
 
 
 def _look_up(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
-    """The same by two products; in mixed precision the scores are rounded to it before their softmax."""
+    """Do the same by two matrix products; in mixed precision the scores are rounded to it before the softmax."""
     batch, heads, count, width = queries.shape
     scores = torch.baddbmm(
         queries.new_empty(()),
@@ -265,7 +264,7 @@ def _look_up(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None,
 
 
 def _not_after(count: int, total: int, device: torch.device) -> Tensor:
-    """Mask (N, S) of the last queries, each of which sees the keys up to its own."""
+    """Return the mask (N, S) of the last N queries, each of which sees the keys up to its own."""
     return torch.ones(count, total, dtype=torch.bool, device=device).tril(total - count)
 
 
@@ -274,9 +273,9 @@ def additive(mask: Tensor, dtype: torch.dtype) -> Tensor: ...
 @overload
 def additive(mask: None, dtype: torch.dtype) -> None: ...
 def additive(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    """A mask as what is added to attention's scores; one that is that already, or none, is given back.
+    """Convert a boolean mask to values to add to attention scores; an additive mask, or None, is returned as is.
 
-    Not minus infinity: where nothing may be seen, the result is any number, but a number.
+    Not minus infinity: where nothing may be seen, the result is then arbitrary but still a number, not NaN.
     """
     if mask is None or mask.dtype != torch.bool:
         return mask
@@ -297,12 +296,12 @@ class FeedForward(nn.Module):
         return self.outer(self.activation(self.inner(x)))
 
     def over(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
-        """This layer over sentences (B, S, D), which need not compute padding: `mask` (B, 1, 1, S) is false there."""
+        """Return this layer for sentences (B, S, D); it may skip padding, where `mask` (B, 1, 1, S) is false."""
         return self
 
 
 class Gate(nn.Module):
-    """g = sigmoid(W_i x + W_s y), a vector for each position (Zhang et al. 2018, eq. 12)."""
+    """g = sigmoid(W_i x + W_s y), one vector per position (Zhang et al. 2018, eq. 12)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -310,12 +309,12 @@ class Gate(nn.Module):
         self.context = nn.Linear(width, width, bias=False)
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Weight of the sentence stream x against the context y, both (B, S, D)."""
+        """Return the weight of the sentence stream x against the context y, both (B, S, D)."""
         return torch.sigmoid(self.sentence(x) + self.context(y))
 
 
 class Residual(nn.Module):
-    """A residual connection with its layer norm, before (`pre`) or after (`post`) the sub-layer, and dropout."""
+    """A residual connection with dropout and a layer norm before (`pre`) or after (`post`) the sub-layer."""
 
     def __init__(self, width: int, norm: Norm, dropout: float) -> None:
         super().__init__()
@@ -331,10 +330,10 @@ class Residual(nn.Module):
 
 
 def final_norm(width: int, norm: Norm) -> nn.Module:
-    """The norm that closes a pre-norm stack; a post-norm stack needs none."""
+    """Return the norm that closes a pre-norm stack; a post-norm stack needs none."""
     return nn.LayerNorm(width) if norm == "pre" else nn.Identity()
 
 
 def padding_mask(tokens: Tensor, pad: int) -> Tensor:
-    """Mask for attention to `tokens` (B, S): (B, 1, 1, S), true at real tokens."""
+    """Return the mask for attention to `tokens` (B, S): (B, 1, 1, S), true at real tokens."""
     return tokens.ne(pad)[:, None, None, :]

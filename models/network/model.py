@@ -31,7 +31,7 @@ from models.network.transformer import Transformer
 def build_architecture(  # noqa: PLR0911 - one for each
     config: ArchitectureConfig, backbone: BackboneConfig, dropout: float
 ) -> Architecture:
-    """The architecture that a config names."""
+    """Build the architecture that a config selects."""
     match config:
         case DocTransformerConfig():
             return DocTransformer(config, backbone, dropout)
@@ -52,14 +52,14 @@ def build_architecture(  # noqa: PLR0911 - one for each
 
 
 class Step(Protocol):
-    """A step of decoding as one piece; `inference.whole_step.WholeStep`."""
+    """A whole decoding step in one call; see `inference.whole_step.WholeStep`."""
 
     def __call__(self, tokens: Tensor, state: State) -> Tensor:
-        """Scores of the next token, (R, V), after the last ones (R,) of a cached state, which advances by one."""
+        """Return scores of the next token, (R, V), after the last ones (R,), and advance the cached state by one."""
 
 
 class TranslationModel(nn.Module):
-    """A sentence Transformer with an architecture over its hooks; with the base architecture, the sentence model."""
+    """A sentence Transformer whose hooks an architecture fills; with the base architecture, the sentence model."""
 
     def __init__(
         self,
@@ -73,30 +73,30 @@ class TranslationModel(nn.Module):
         self.backbone = Transformer(backbone, source_vocabulary, target_vocabulary, dropout)
         self.architecture = build_architecture(architecture, backbone, dropout)
         self.step: Step | None = None
-        """What goes on by a token in inference, if not the modules one by one."""
+        """Takes a decoding step in inference, if the modules are not called one by one."""
 
     def start(self, batch: Batch, *, cached: bool) -> State:
         """Encode a batch, with its context, and prepare decoding (see `Transformer.start`)."""
         return self.begin(batch, *self.encode(batch), cached=cached)
 
     def encode(self, batch: Batch) -> tuple[Context, Tensor]:
-        """States of the context, and of the source, (B, S, D)."""
+        """Return states of the context, and of the source, (B, S, D)."""
         context = self.architecture.encode(batch, self.backbone)
         return context, self.architecture.encode_source(batch, self.backbone, context)
 
     def begin(self, batch: Batch, context: Context, memory: Tensor, *, cached: bool) -> State:
-        """Prepare decoding from what `encode` gave: keys and values of it are computed here."""
+        """Prepare decoding from what `encode` returned: its keys and values are computed here."""
         state = self.backbone.start(batch.source, memory, cached=cached)
         self.architecture.start(context, state)
         state.recall(batch.memory)
         return state
 
     def decode(self, tokens: Tensor, state: State) -> Tensor:
-        """Hidden states (R, T, D) of the next target tokens (R, T)."""
+        """Return hidden states (R, T, D) of the next target tokens (R, T)."""
         return self.backbone.decode(tokens, self.architecture, state)
 
     def hidden(self, batch: Batch, tokens: Tensor) -> Tensor:
-        """Hidden states (B, T, D) of whole targets (B, T); a batch of turns is decoded turn by turn."""
+        """Return hidden states (B, T, D) of whole targets (B, T); a batch of turns is decoded turn by turn."""
         state = self.start(batch, cached=False)
         if not batch.turns:
             return self.decode(tokens, state)
@@ -109,11 +109,11 @@ class TranslationModel(nn.Module):
         return torch.cat(parts)[torch.cat(batch.turns).argsort()]
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Unnormalised scores (..., V) of hidden states (..., D)."""
+        """Return unnormalised scores (..., V) of hidden states (..., D)."""
         return self.backbone.output(hidden)
 
     def initialize(self) -> None:
-        """Xavier uniform weights, zero biases, embeddings N(0, D^-0.5), drawn from torch's global generator."""
+        """Initialize with Xavier uniform weights, zero biases, embeddings N(0, D^-0.5), by torch's global generator."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -126,6 +126,6 @@ class TranslationModel(nn.Module):
         self.architecture.reset()
 
     def freeze(self) -> None:
-        """Leave only the parameters that the architecture declares for step two to be trained."""
+        """Freeze all parameters but those that the architecture declares for step two."""
         for name, parameter in self.named_parameters():
             parameter.requires_grad_(self.architecture.trains(name))

@@ -1,7 +1,7 @@
-"""How a network is watched at work: which of its modules are gates, and which attend to neighbouring sentences.
+"""Observation of a running network: its gates, and its attention to neighbouring sentences.
 
-Architectures declare them in two hooks. No network knows that it is watched: forward hooks read what the modules do for
-as long as they are looked at, and weights that fused attention never shows are computed anew from its input.
+Architectures declare these modules in two hooks. The network itself is not aware of it: forward hooks read the modules
+while they are observed, and attention weights, which fused kernels never expose, are recomputed from their input.
 
 Shape letters as in `models.network.layers`; C counts all keys of a context.
 """
@@ -18,59 +18,59 @@ from models.data.tokenizer import PAD
 from models.network.hooks import hooks_called
 
 NOWHERE: Final = 1_000_000
-"""The place of a key that belongs to no sentence, as where a context has none."""
+"""Place of a key that belongs to no sentence, as when there is no context."""
 
 _M = TypeVar("_M", bound=nn.Module)
 
 
 @runtime_checkable
 class Attends(Protocol):
-    """A module whose attention can be looked at."""
+    """A module whose attention weights can be inspected."""
 
     def weights(self, x: Tensor, keys: Tensor, *others: Any) -> Tensor:  # noqa: ANN401 - as the module's `forward`
-        """What `forward` mixes the values by, given the same arguments without the values."""
+        """Return the weights by which `forward` mixes the values, given its arguments without the values."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedGate:
-    """A gate, and where in a batch what it says counts."""
+    """A gate, and the positions of a batch at which its output is used."""
 
     part: str
-    """Of the network, as `encoder`."""
+    """Part of the network, such as `encoder`."""
     layer: int
-    """Of the part, from 0."""
+    """Layer of the part, from 0."""
     module: nn.Module
-    """Gives the gate, (B, T, D)."""
+    """Its output is the gate, (B, T, D)."""
     real: Tensor
-    """(B, T), true where there is a token whose gate is used."""
+    """(B, T), true at tokens whose gate is used."""
     of_context: bool
-    """Whether it is the weight of the context; else it is that of the sentence, and the context has the rest."""
+    """Whether the gate weights the context; otherwise it weights the sentence, and the context gets the rest."""
 
     def read(self, arguments: tuple[Any, ...], output: Tensor) -> Tensor:
-        """The weight of the context for each token that counts, (tokens, D)."""
+        """Return the weight of the context for each token that counts, (tokens, D)."""
         gate = output[self.real]
         return gate if self.of_context else 1 - gate
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedAttention:
-    """Attention to neighbouring sentences, and where in a batch what it finds counts."""
+    """Attention to neighbouring sentences, and the positions of a batch at which its output is used."""
 
     part: str
-    """Of the network, and what is read, as `decoder: target context`."""
+    """Part of the network and what it reads, such as `decoder: target context`."""
     layer: int
-    """Of the part, from 0."""
+    """Layer of the part, from 0."""
     module: nn.Module
-    """Is `Attends`, and is called with queries, keys, values and others."""
+    """Satisfies `Attends`; called with queries, keys, values and further arguments."""
     real: Tensor
-    """(B, T), true where there is a query whose result is used."""
+    """(B, T), true at queries whose result is used."""
     sentences: Tensor
-    """(B, C): how many sentences after the current one a key's sentence stands, negative before it, or `NOWHERE`."""
+    """(B, C), the offset of each key's sentence from the current one, negative before it, or `NOWHERE`."""
     arrange: Callable[[Tensor], Tensor] = lambda weights: weights
-    """Brings the weights that the module gives into the shape (B, H, T, C)."""
+    """Reshapes the module's weights to (B, H, T, C)."""
 
     def read(self, arguments: tuple[Any, ...], output: Tensor) -> Tensor:
-        """The weight of each key, (B, C): the mean over heads and over the queries that count; nought without any."""
+        """Return the weight of each key, (B, C): the mean over heads and over the queries that count, 0 if none do."""
         assert isinstance(self.module, Attends)
         x, keys, _, *others = arguments
         weights = self.arrange(self.module.weights(x, keys, *others)).mean(1)
@@ -79,7 +79,7 @@ class WatchedAttention:
 
 
 def observe(watched: Sequence[WatchedGate | WatchedAttention], work: Callable[[], object]) -> list[Tensor]:
-    """What is read of each, in turn, while `work` lets the network work on their batch."""
+    """Return the reading of each watched module, in order, while `work` runs the network on their batch."""
     found: dict[int, Tensor] = {}
 
     def reader(number: int) -> Callable[[nn.Module, tuple[Any, ...], Tensor], None]:
@@ -99,7 +99,7 @@ def observe(watched: Sequence[WatchedGate | WatchedAttention], work: Callable[[]
 def at_work(
     batch: Batch, encoder: nn.ModuleList, decoder: nn.ModuleList, kind: type[_M]
 ) -> Iterator[tuple[str, int, _M, Tensor]]:
-    """The context sub-layers of both sides: which part and layer each is of, itself, and where in a batch it counts."""
+    """Yield the context sub-layers of both sides: part, layer, the sub-layer, and where in a batch it counts."""
     for part, sublayers, real in (
         ("encoder", encoder, source_tokens(batch)),
         ("decoder", decoder, target_tokens(batch)),
@@ -110,11 +110,11 @@ def at_work(
 
 
 def source_tokens(batch: Batch) -> Tensor:
-    """(B, S), true at real tokens of the source."""
+    """Return a mask (B, S), true at real tokens of the source."""
     return batch.source.ne(PAD)
 
 
 def target_tokens(batch: Batch) -> Tensor:
-    """(B, T), true where a token of the target is predicted."""
+    """Return a mask (B, T), true where a token of the target is predicted."""
     assert batch.target is not None
     return batch.target[:, 1:].ne(PAD)

@@ -1,4 +1,4 @@
-"""What a model is made of: its parameters by part."""
+"""Counts of a model's parameters by part."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from models.network.model import TranslationModel
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The parameters of one part; a tied matrix counts once, where it is first used."""
+    """Parameter counts of one part; a tied matrix counts once, where it is first used."""
 
     name: str
     trained: int
@@ -17,9 +17,9 @@ class Part:
 
 
 def count_parameters(model: TranslationModel, *, unfreeze: bool = False) -> list[Part]:
-    """Parameters of each part of backbone and architecture, in the order of the model.
+    """Count the parameters of each part of backbone and architecture, in the order of the model.
 
-    With `unfreeze` (see `models.config.TrainingConfig`) all of them are trained.
+    With `unfreeze` (see `models.config.TrainingConfig`) all of them count as trained.
     """
     counts: dict[str, list[int]] = {}
     for name, parameter in model.named_parameters():

@@ -1,4 +1,4 @@
-"""Where a token stands in its sentence, as sinusoids that are added to its embedding."""
+"""Sinusoidal position encodings that are added to token embeddings."""
 
 import math
 
@@ -9,7 +9,7 @@ from models.config import BackboneConfig
 
 
 def position_table(config: BackboneConfig, length: int | None = None) -> Tensor:
-    """The table of a backbone, (length, D) in float32; as long as the backbone's `max_length` if no length is given."""
+    """Return a backbone's position table, (length, D) in float32; `length` defaults to its `max_length`."""
     length = length or config.max_length
     if config.positions == "marian":
         return marian_positions(length, config.width)
@@ -17,7 +17,7 @@ def position_table(config: BackboneConfig, length: int | None = None) -> Tensor:
 
 
 def sinusoidal_positions(length: int, width: int, first: int = 1) -> Tensor:
-    """Position table of CTranslate2 and tensor2tensor: [sin | cos] with width/2 - 1 timescales, positions from `first`.
+    """Return CTranslate2's and tensor2tensor's table: [sin | cos], width/2 - 1 timescales, positions from `first`.
 
     Returns:
         (length, width), float32.
@@ -28,7 +28,7 @@ def sinusoidal_positions(length: int, width: int, first: int = 1) -> Tensor:
 
 
 def marian_positions(length: int, width: int) -> Tensor:
-    """Position table of Marian's models in `transformers`: [sin | cos] with Vaswani et al. 2017's timescales, from 0.
+    """Return the table of Marian's models in `transformers`: [sin | cos], timescales of Vaswani et al. 2017, from 0.
 
     Returns:
         (length, width), float32.

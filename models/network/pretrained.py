@@ -1,6 +1,6 @@
-"""Encoders that somebody else has trained, which are read and never changed: what an architecture sees of one.
+"""Interface to externally pretrained encoders, which are used but never changed.
 
-Their input is a tensor of ids of their own pieces, counted from 1, so that 0 is padding in every vocabulary.
+Their input is a tensor of their own token ids, counted from 1, so that 0 is padding in every vocabulary.
 """
 
 from typing import Protocol
@@ -11,11 +11,11 @@ from models.data.wordpiece import WordPiece
 
 
 class PretrainedEncoder(Protocol):
-    """Gives the states of its last layer."""
+    """An encoder that returns the states of its last layer."""
 
     @property
     def wordpiece(self) -> WordPiece:
-        """Its tokenization."""
+        """Its tokenizer."""
 
     def states(self, tokens: Tensor) -> Tensor:
-        """States (B, M, E) of padded ids (B, M), zero at padding, without gradients."""
+        """Return states (B, M, E) of padded ids (B, M), zero at padding, without gradients."""

@@ -1,4 +1,4 @@
-"""What was used most recently, up to so many bytes."""
+"""A least-recently-used cache with a limit in bytes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -9,21 +9,21 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """Values by key, of which those that were used longest ago go first."""
+    """Values by key; the least recently used are dropped first."""
 
     def __init__(self, limit: int) -> None:
-        """Keep values of at most `limit` bytes together."""
+        """Keep values of at most `limit` bytes in total."""
         self._limit = limit
         self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self.size = 0
-        """Bytes of all that is kept."""
+        """Total bytes of the kept values."""
         self.hits = 0
-        """How often a value that was asked for was kept."""
+        """Number of lookups that found a value."""
         self.misses = 0
-        """How often it was not."""
+        """Number of lookups that found none."""
 
     def get(self, key: K) -> V | None:
-        """The value of a key, if it is kept; it counts as used."""
+        """Return the value of a key, or None; this counts as a use."""
         found = self._kept.get(key)
         if found is None:
             self.misses += 1
@@ -33,7 +33,7 @@ class Recent(Generic[K, V]):
         return found[0]
 
     def put(self, key: K, value: V, size: int) -> None:
-        """Keep a value of so many bytes, unless the key has one already; it counts as used."""
+        """Keep a value of `size` bytes, unless the key already has one; this counts as a use."""
         if key in self._kept:
             self._kept.move_to_end(key)
             return
@@ -44,6 +44,6 @@ class Recent(Generic[K, V]):
             self.size -= freed
 
     def clear(self) -> None:
-        """Keep nothing."""
+        """Drop all values."""
         self._kept.clear()
         self.size = 0

@@ -1,6 +1,6 @@
-"""What decoding carries from step to step: of sentences, of their hypotheses, and of the words so far.
+"""The state that decoding carries from step to step, per sentence, per hypothesis and per word so far.
 
-Shape letters as in `models.network.layers`; X is the width of what is kept of a word, L counts the words so far.
+Shape letters as in `models.network.layers`; X is the width of what is kept per word, L counts the words so far.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from models.data.batches import Memory
 from models.network.layers import additive
 
 ROOM = 32
-"""Words by which a cache grows: fewer copies than one by one, less waste than the maximum length."""
+"""Words by which a cache grows: fewer copies than growing one by one, less waste than the maximum length."""
 MASK = ".mask"
-"""What the name of every mask in `State.fixed` ends with."""
+"""Suffix of the name of every mask in `State.fixed`."""
 MEMORY = "memory."
-"""What the names of what the preceding sentences left begin with; it is padded on the left."""
+"""Name prefix of what the preceding sentences left, which is padded on the left."""
 
 
 @dataclass
 class State:
-    """What decoding carries from step to step: tensors by name.
+    """The state that decoding carries from step to step: tensors by name.
 
-    `fixed` belongs to the sentence (B, ...) and is never reordered; `past` is what each word of a hypothesis has left,
-    (room, R, X), of which the first `position` words are there; `shared` belongs to no row: what depends on the weights
-    alone, computed as it is needed. With `cached` unset nothing is kept between calls: the whole target is decoded at
-    once, as in training, and what the architecture leaves to the next sentence stands in `left`.
+    `fixed` belongs to the sentences (B, ...) and is never reordered; `past` is what each word of a hypothesis has left,
+    (room, R, X), of which the first `position` words are filled; `shared` belongs to no row: it depends on the weights
+    alone and is computed on demand. With `cached` unset nothing is kept between calls: the whole target is decoded at
+    once, as in training, and what the architecture leaves to the next sentence is in `left`.
     """
 
     fixed: dict[str, Tensor]
@@ -40,22 +40,22 @@ class State:
     shared: dict[str, Tensor] = field(default_factory=dict)
     left: dict[str, Tensor] = field(default_factory=dict)
     columns: Tensor | None = None
-    """(R, room) where in `past` each word of a hypothesis is, if attention looks there: then no word is moved. What is
-    still to come has the hypothesis's own number."""
+    """(R, room): the column of `past` that holds each word of a hypothesis, if attention looks words up there, so that
+    none is ever moved. Words still to come have the hypothesis's own number."""
     starts: Tensor | None = None
-    """(R,) where the sentence of each hypothesis begins in `past`, if some have joined later than others."""
+    """(R,): where each hypothesis's sentence begins in `past`, if some joined later than others."""
     _unseen: Tensor | None = None
-    """The mask of the words before those, for the layers of one step."""
+    """Mask of the words before `starts`, shared by the layers of one step."""
 
     @property
     def next_place(self) -> int | Tensor:
-        """Where the next word goes, as a number or on the device, (1,)."""
+        """Position of the next word, as a number or as a tensor (1,) on the device."""
         return self.position
 
     def extend(self, name: str, new: Tensor) -> Tensor:
-        """Append what new words have left, (R, T, X); gives that of all so far, (R, position + T, X).
+        """Append what new words have left, (R, T, X), and return that of all so far, (R, position + T, X).
 
-        After `look_up` there may be more than R columns, and a hypothesis's words are where `columns` says.
+        After `look_up` there may be more than R columns; `columns` says where a hypothesis's words are.
         """
         if not self.cached:
             return new
@@ -64,7 +64,11 @@ class State:
         return cache[:end].transpose(0, 1)
 
     def reserve(self, name: str, new: Tensor, dtype: torch.dtype | None = None) -> Tensor:
-        """Where what new words leave, like `new` (R, T, X), is to be put: (more than position + T, R or more, X)."""
+        """Return the cache that will hold what new words leave, shaped like `new` (R, T, X), grown as needed.
+
+        Returns:
+            (more than position + T, R or more, X).
+        """
         (rows, words, width), cache = new.shape, self.past.get(name)
         end = self.position + words
         if cache is None or cache.size(0) < end or cache.size(1) < rows:
@@ -76,13 +80,13 @@ class State:
         return cache
 
     def _used_columns(self, cache: Tensor) -> int:
-        """Up to which column there are words that anybody still reads: the batch may have been larger."""
+        """Return the number of columns with words still in use: the batch may have been larger."""
         if self.columns is None or self.position == 0:
             return cache.size(1)
         return int(self.columns[:, : self.position].max()) + 1
 
     def look_up(self, rows: int, words: int) -> Tensor | None:
-        """Where the words of each of so many hypotheses are, those to come included; from now on they stay there."""
+        """Return the columns of each hypothesis's words, including those to come; from now on no word is moved."""
         if not self.cached:
             return None
         end = self.position + words
@@ -94,20 +98,20 @@ class State:
         return self.columns
 
     def advance(self, words: int) -> None:
-        """So many words more have been read."""
+        """Record that `words` more words have been read."""
         if self.cached:
             self.position += words
             self._unseen = None
 
     def places(self, words: int) -> Tensor | slice:
-        """Where in their sentences the next words stand: for all hypotheses, or (R, T)."""
+        """Return the positions of the next words in their sentences: for all hypotheses, or (R, T)."""
         if self.starts is None:
             return slice(self.position, self.position + words)
         here = torch.arange(self.position, self.position + words, device=self.starts.device)
         return here - self.starts[:, None]
 
     def unseen(self, dtype: torch.dtype) -> Tensor | None:
-        """What is added to the scores of one more word: hides what was before a hypothesis's own; (R, 1, 1, L)."""
+        """Return the additive mask (R, 1, 1, L) of one more word, which hides what precedes a hypothesis's own."""
         if self.starts is None:
             return None
         if self._unseen is None:
@@ -116,13 +120,13 @@ class State:
         return self._unseen
 
     def settle(self, dtype: torch.dtype = torch.float32) -> State:
-        """Get ready for many steps: what each of them reads in one piece, masks as what they add to scores."""
+        """Prepare for many steps: make tensors contiguous, and masks additive."""
         for name, tensor in self.fixed.items():
             self.fixed[name] = additive(tensor, dtype) if name.endswith(MASK) else tensor.contiguous()
         return self
 
     def reorder(self, rows: Tensor) -> None:
-        """Let hypothesis i continue from what `rows[i]` was; `rows` (R',) may also widen or narrow the beam."""
+        """Let hypothesis i continue hypothesis `rows[i]`; `rows` (R',) may also widen or narrow the beam."""
         if self.columns is not None:
             self.columns = self.columns[rows]
             self.columns[:, self.position :] = self._own(len(rows), 1)
@@ -135,9 +139,9 @@ class State:
             self.starts = self.starts[rows]
 
     def keep(self, sentences: Tensor) -> None:
-        """Keep these sentences (B',) only, in this order; the caller reorders the hypotheses.
+        """Keep only these sentences (B',), in this order; the caller reorders the hypotheses.
 
-        On a CPU, where most stay in their places (`models.search.running.staying`), only the others are moved.
+        On a CPU, where most stay in place (`models.search.running.staying`), only the others are moved.
         """
         lengths = self.lengths(sentences)
         for name, length in lengths.items():
@@ -152,14 +156,14 @@ class State:
                 self.fixed[name] = tensor.index_select(0, sentences)
 
     def select(self, sentences: Tensor) -> State:
-        """A state of these sentences (B',) alone, before their first token."""
+        """Return a state of these sentences (B',) alone, before their first token."""
         fixed = {name: tensor.index_select(0, sentences) for name, tensor in self.fixed.items()}
         return State(fixed, cached=self.cached, shared=self.shared)
 
     def cut(self, words: Tensor) -> None:
-        """Let each hypothesis, all of which began together, have its first words only, so many: (R,), 1 or more.
+        """Cut each hypothesis to its first `words` (R,) words, 1 or more; all hypotheses must have begun together.
 
-        The last ones stand at the end together, so that all go on in step: those with fewer begin later.
+        The last words are aligned at the end, so that all continue in step: shorter hypotheses begin later.
         """
         longest = int(words.max())
         starts = longest - words
@@ -171,12 +175,12 @@ class State:
         self.columns = None
 
     def join(self, others: State, rows: int, joining: int) -> None:
-        """Let other sentences be decoded with these, which come first; the last words of all stand together.
+        """Add other sentences to be decoded after these in the batch; the last words of all are aligned.
 
         Args:
-            others: of the same model, settled.
-            rows: hypotheses here, R.
-            joining: hypotheses there.
+            others: state of the same model, settled.
+            rows: hypotheses in this state, R.
+            joining: hypotheses in the other state.
         """
         self.fixed = {name: _joined(name, tensor, others.fixed[name]) for name, tensor in self.fixed.items()}
         end = max(self.position, others.position)
@@ -191,7 +195,7 @@ class State:
             self.starts = None
 
     def _move_past(self, others: State, rows: int, joining: int, end: int) -> None:
-        """Put the words of other sentences beside those of these, so that the last ones stand before `end`."""
+        """Put the words of other sentences beside those of these, aligned to finish at `end`."""
         past = {}
         for name, like in (self.past | others.past).items():
             past[name] = like.new_zeros(_room(max(end, 1)), rows + joining, like.size(2))
@@ -201,12 +205,12 @@ class State:
         self.past, self.columns = past, None
 
     def _own(self, rows: int, room: int) -> Tensor:
-        """Columns (R, room) of hypotheses that all are in their own."""
+        """Return columns (R, room) in which each hypothesis has its own."""
         device = next(iter(self.fixed.values())).device
         return torch.arange(rows, device=device)[:, None].repeat(1, room)
 
     def ordered(self, cache: Tensor) -> Tensor:
-        """What all words so far have left, (..., position, R, X), each hypothesis's in its own column."""
+        """Return what all words so far have left, (..., position, R, X), each hypothesis in its own column."""
         if self.columns is None:
             return cache[..., : self.position, :, :]
         first = torch.arange(self.position, device=cache.device)[:, None] * cache.size(-2)
@@ -214,30 +218,30 @@ class State:
         return cache.flatten(-3, -2).index_select(-2, index.flatten()).unflatten(-2, index.shape)
 
     def lengths(self, sentences: Tensor) -> dict[str, int]:
-        """How many tokens these sentences need of what has more for others alone: long ones come and go."""
+        """Return the lengths to which tensors can be cropped for these sentences, if only others needed more."""
         masks = hidden_by(self.fixed)
         needed = {name: self._needed(name, sentences) for name in dict.fromkeys(masks.values())}
         return {name: needed[mask] for name, mask in masks.items() if needed[mask] < self.fixed[mask].size(-1)}
 
     def _needed(self, name: str, sentences: Tensor) -> int:
-        """Up to where a mask lets any of these sentences see something, and 1 at least."""
+        """Return the length up to which a mask lets any of these sentences see something, at least 1."""
         mask = self.fixed[name]
         seen = (mask if mask.dtype == torch.bool else mask == 0)[sentences].flatten(0, -2).any(0).nonzero()
         return int(seen[-1]) + 1 if len(seen) else 1
 
     def _starts(self, rows: int, end: int) -> Tensor:
-        """Where each of so many hypotheses begins, (R,), when their last words stand before `end`."""
+        """Return where each of `rows` hypotheses begins, (R,), if their last words are aligned at `end`."""
         if self.starts is None:
             device = next(iter(self.fixed.values())).device
             return torch.full((rows,), end - self.position, device=device)
         return self.starts + (end - self.position)
 
     def recall(self, memory: Memory) -> None:
-        """Let `fixed` have, as `memory.<name>`, what the preceding sentences left behind; nothing, if they did not."""
+        """Add what the preceding sentences left behind, if anything, to `fixed` as `memory.<name>`."""
         self.fixed |= {f"{MEMORY}{name}": tensor for name, tensor in memory.items()}
 
     def _forget(self, words: int) -> None:
-        """Drop words that were before every hypothesis's own."""
+        """Drop the first words, which precede every hypothesis's own."""
         if words == 0 or self.starts is None:
             return
         self.past = {name: cache[words:] for name, cache in self.past.items()}
@@ -248,7 +252,7 @@ class State:
 
 
 def hidden_by(names: Iterable[str]) -> dict[str, str]:
-    """Of keys, of values, and of masks themselves, the mask that hides their padding, by name."""
+    """Map the names of keys, values and masks to the mask that hides their padding."""
     known = list(names)
     return {
         name: mask
@@ -260,15 +264,15 @@ def hidden_by(names: Iterable[str]) -> dict[str, str]:
 
 
 def cropped(name: str, tensor: Tensor, length: int) -> Tensor:
-    """A mask (..., S), or keys or values (..., S, X), of fewer tokens."""
+    """Shorten a mask (..., S), or keys or values (..., S, X), to `length` tokens."""
     return tensor[..., :length] if name.endswith(MASK) else tensor[..., :length, :]
 
 
 def _moves(sentences: Tensor) -> list[tuple[int, int]] | None:
-    """Which places get other sentences, and which; none, if one of those would be overwritten before it is moved.
+    """Return the places that receive another sentence, and which; None if one would be overwritten before it is moved.
 
-    One by one, each in one piece, is ten times as fast as by torch's index of all. Nor on a GPU, which would have to be
-    waited for, nor while gradients are recorded, which need what was there.
+    Moving whole sentences one by one is ten times as fast as indexing all of them with torch. Not on a GPU, which
+    would have to be synchronized, nor while gradients are recorded, which need the old contents.
     """
     if sentences.device.type != "cpu" or torch.is_grad_enabled():
         return None
@@ -277,12 +281,12 @@ def _moves(sentences: Tensor) -> list[tuple[int, int]] | None:
 
 
 def _room(words: int) -> int:
-    """The words that a cache for so many has room for."""
+    """Return the number of words that a cache for `words` has room for."""
     return -(-words // ROOM) * ROOM
 
 
 def _joined(name: str, one: Tensor, other: Tensor) -> Tensor:
-    """Two tensors (B, ...) above each other, both padded to the larger of each further dimension."""
+    """Concatenate two tensors (B, ...), both padded to the larger of each further dimension."""
     shape = [max(sizes) for sizes in zip(one.shape[1:], other.shape[1:], strict=True)]
     hidden = torch.finfo(one.dtype).min / 2 if name.endswith(MASK) else 0
     return torch.cat([_padded(tensor, shape, hidden) for tensor in (one, other)])

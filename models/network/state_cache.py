@@ -1,6 +1,6 @@
-"""States of context that are kept from one batch to the next.
+"""Context states that are kept from one batch to the next.
 
-What is kept of an input is what it leads to alone, without padding: so it stands for the same input in any batch.
+The states kept for an input depend on that input alone, without padding, so they are valid for it in any batch.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,16 +12,16 @@ from models.data.tokenizer import PAD
 from models.network.recent import Recent
 
 CACHE_BYTES = 64 * 2**20
-"""Each token is 2 KiB of a state of width 512: some hundreds of sentences, those of a hundred sessions of a worker."""
+"""A token's state of width 512 takes 2 KiB: room for some hundreds of sentences, of a hundred sessions of a worker."""
 
 Compute = Callable[..., Sequence[Tensor]]
-"""Gives states (U, X, E) of inputs (U, X): one for each, or for the first ones of them."""
+"""Computes states (U, X, E) of inputs (U, X): one per input, or only for the first of them."""
 
 _Key = tuple[bytes, ...]
 
 
 class StateCache:
-    """The states of the inputs that were asked for most recently, up to so many bytes."""
+    """The states of the most recently requested inputs, up to a limit in bytes."""
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         """Keep at most `limit` bytes between two calls."""
@@ -29,18 +29,18 @@ class StateCache:
 
     @property
     def kept(self) -> Recent[_Key, list[Tensor]]:
-        """The states by input."""
+        """The cached states by input."""
         return self._kept
 
     def states(self, compute: Compute, *inputs: Tensor) -> list[Tensor]:
-        """What `compute` gives, which sees each input that is not kept once.
+        """Return what `compute` gives, calling it only once for each distinct input that is not kept.
 
         Args:
-            compute: depends on nothing else that changes, and for no input on what it is given beside it.
-            inputs: ids (U, X), padded on the right; row by row they belong together.
+            compute: a pure function, whose result for a row does not depend on the other rows.
+            inputs: ids (U, X), padded on the right; the same row of each belongs together.
 
         Returns:
-            As of `compute`, zero at padding.
+            The states as `compute` returns them, zero at padding.
         """
         lengths = list(zip(*(ids.ne(PAD).sum(1).tolist() for ids in inputs), strict=True))
         keys = _keys(inputs, lengths)
@@ -65,7 +65,7 @@ def _keys(inputs: Sequence[Tensor], lengths: Sequence[Sequence[int]]) -> list[_K
 def _apart(
     compute: Compute, inputs: Sequence[Tensor], lengths: Sequence[Sequence[int]], rows: Sequence[int]
 ) -> list[list[Tensor]]:
-    """The states of some rows, each without padding and in memory of its own."""
+    """Compute the states of some rows, each without padding and in its own memory."""
     own = [lengths[row] for row in rows]
     by_input = list(zip(*own, strict=True))
     longest = [max(sizes) for sizes in by_input]
@@ -79,13 +79,13 @@ def _apart(
 
 
 def _padded(states: Sequence[Tensor], length: int) -> Tensor:
-    """As one tensor (U, X, E)."""
+    """Pad states to one tensor (U, X, E)."""
     joined = states[0].new_zeros(len(states), length, states[0].size(-1))
     torch._foreach_copy_(_without_padding(joined, [len(own) for own in states]), list(states))
     return joined
 
 
 def _without_padding(states: Tensor, lengths: Sequence[int]) -> list[Tensor]:
-    """Views of the first so many states of each row of (U, X, E), made at once: one by one they take longer."""
+    """Return views of the first `lengths` states of the rows of (U, X, E), split at once: one by one takes longer."""
     width = states.size(1)
     return list(states.flatten(0, 1).split([size for own in lengths for size in (own, width - own)])[::2])

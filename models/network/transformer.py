@@ -41,7 +41,7 @@ class DecoderLayer(EncoderLayer):
 
 
 class Transformer(nn.Module):
-    """Encoder, decoder and embeddings; every sub-layer that an architecture may change goes through its hook."""
+    """Encoder, decoder and embeddings; every sub-layer that an architecture may change is called through its hook."""
 
     positions: Tensor
 
@@ -65,12 +65,12 @@ class Transformer(nn.Module):
         self.register_buffer("positions", position_table(config), persistent=False)
 
     def embed(self, embedding: nn.Embedding, tokens: Tensor, places: Tensor | slice) -> Tensor:
-        """Scaled embeddings plus those of the positions `places`, S or (B, S): (B, S) to (B, S, D)."""
+        """Return scaled embeddings plus position encodings at `places`, S or (B, S): (B, S) to (B, S, D)."""
         scale, at_once = math.sqrt(self.config.width), getattr(embedding, "at_once", None)
         if at_once is not None:
             embedded: Tensor = at_once(tokens, scale, self.positions, places)
             return embedded
-        if isinstance(places, Tensor):  # a hypothesis that is done may be taken along for some steps
+        if isinstance(places, Tensor):  # a finished hypothesis may be carried along for some steps
             places = places.clamp(max=len(self.positions) - 1)
         return embedding(tokens) * scale + self.positions[places]
 
@@ -79,7 +79,7 @@ class Transformer(nn.Module):
 
         Args:
             tokens: (B, S) ids, end of sentence included, padded.
-            architecture: whose hooks are called.
+            architecture: its hooks are called.
             context: what its `encode` gave.
 
         Returns:
@@ -118,7 +118,7 @@ class Transformer(nn.Module):
 
         Args:
             tokens: (R, T) ids; the first ones begin with the beginning of sentence.
-            architecture: whose hooks are called.
+            architecture: its hooks are called.
             state: from `start`; advanced by T positions if it is cached.
 
         Returns:

@@ -1,1 +1,1 @@
-"""The architectures that read context, one for each paper, and their own layers."""
+"""The architectures that read context, one per paper, and their own layers."""

@@ -1,15 +1,15 @@
 """The LMU Munich systems of WMT19: Stojanovski and Fraser 2019, "Combining Local and Document-Level Context".
 
-Two kinds of context, alone or together (`joint`), both of preceding source sentences only:
+Two kinds of context, alone or together (`joint`), both from preceding source sentences only:
 
-- `previous`: the sentence before goes through the encoder's own layers but the last, then through a layer for context;
+- `previous`: the previous sentence goes through all but the last of the encoder's own layers, then a context layer;
   each decoder layer attends to it after the source, and a gate mixes both (section 3.1);
-- `document`: the mean of the embeddings of up to ten sentences, through a feed-forward layer, is added to each source
-  embedding (section 3.2).
+- `document`: the mean of the embeddings of up to ten sentences goes through a feed-forward layer and is added to each
+  source embedding (section 3.2).
 
-Step two trains everything but the embeddings. A gate that has learnt nothing halves what the decoder has found in the
-source, and all that it has read before. With `warm_start`, which is not in the paper, that is kept whole, as in
-`doc_transformer`, and attention to the sentence before starts at zero: step two starts exactly at the sentence model.
+Step two trains everything but the embeddings. An untrained gate halves what the decoder has found in the source, and
+all that it has read before. With `warm_start`, which is not in the paper, that is kept whole, as in `doc_transformer`,
+and attention to the previous sentence starts at zero: step two starts exactly at the sentence model.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from models.network.state_cache import StateCache
 from models.network.transformer import EncoderLayer, Transformer
 
 MARK = BOS
-"""Stands in front of the sentence before, and alone where there is none."""
+"""Precedes the previous sentence, and stands alone where there is none."""
 
 
 class ContextLayer(EncoderLayer):
@@ -40,15 +40,15 @@ class ContextLayer(EncoderLayer):
         self.norm = final_norm(backbone.width, backbone.norm)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Context states (B, C, D) of the last shared layer's output (B, C, D)."""
+        """Compute context states (B, C, D) from the last shared layer's output (B, C, D)."""
         x = self.self_residual(x, self.self_attention.over_itself(mask))
         return self.norm(self.feed_residual(x, self.feed_forward.over(mask)))
 
 
 class ContextAttention(nn.Module):
-    """Attention to the sentence before, gated: g * c + (1 - g) * cc with g = sigmoid(W_e c + W_c cc).
+    """Gated attention to the previous sentence: g * c + (1 - g) * cc with g = sigmoid(W_e c + W_c cc).
 
-    With `warm_start` c + (1 - g) * cc.
+    With `warm_start`, c + (1 - g) * cc.
     """
 
     def __init__(self, config: AveragedDocumentConfig, backbone: BackboneConfig, dropout: float) -> None:
@@ -62,14 +62,14 @@ class ContextAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, c: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """Mix the context into the output c (R, T, D) of attention to the source; others as in `Attention`."""
+        """Mix the context into the output c (R, T, D) of attention to the source; other arguments as in `Attention`."""
         cc = self.dropout(self.attention(self.norm(c), keys, values, mask))
         g = self.open(self.source(c) + self.context(cc))
         return (c if self.warm_start else g * c) + (1 - g) * cc
 
 
 class AveragedDocument(Architecture):
-    """Gated attention to the sentence before, and the averaged document added to the source embeddings."""
+    """Gated attention to the previous sentence, and the averaged document added to the source embeddings."""
 
     no_context: ClassVar[Literal["module", "backbone"]] = "module"
     lengths: ClassVar[Mapping[str, int | None] | None] = {**STATES, "average": None}
@@ -88,11 +88,11 @@ class AveragedDocument(Architecture):
         self.document = FeedForward(backbone.width, backbone.feed_forward, "relu") if document else None
 
     def trains(self, parameter: str) -> bool:
-        """Everything but the embeddings, and the output projection where it is one of them."""
+        """Whether step two trains it: everything but the embeddings, and the output projection if tied to one."""
         return not parameter.startswith(("backbone.source_embedding.", "backbone.target_embedding."))
 
     def reset(self) -> None:
-        """Let a document change nothing at first, nor the sentence before with a warm start."""
+        """Let the document change nothing at first, nor the previous sentence with a warm start."""
         if self.document is not None:
             nn.init.zeros_(self.document.outer.weight)
         for sublayer in self.decoder:
@@ -101,11 +101,11 @@ class AveragedDocument(Architecture):
                 nn.init.zeros_(sublayer.attention.output.weight)
 
     def select(self, example: Example) -> Example:
-        """The latest sentences: at most `window`, with at most `document_tokens` together."""
+        """Select the latest sentences: at most `window`, with at most `document_tokens` together."""
         return Example(example.source, preceding=latest(example.preceding, self.window.size, self._room))
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
-        """The sentence before after its mark, and the tokens of the document without order."""
+        """Collate the previous sentence after its mark, and the tokens of the document, whose order does not matter."""
         context = {}
         if self.context_layer is not None:
             context["previous"] = pad([self._marked(example.preceding) for example in examples])
@@ -114,7 +114,7 @@ class AveragedDocument(Architecture):
         return context
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
-        """States of the sentence before (B, C, D), and the averaged document (B, 1, D)."""
+        """Compute states of the previous sentence (B, C, D), and the averaged document (B, 1, D)."""
         context: Context = {}
         if (layer := self.context_layer) is not None:
 
@@ -130,12 +130,12 @@ class AveragedDocument(Architecture):
         return context
 
     def embed_source(self, tokens: Tensor, backbone: Transformer, context: Context) -> Tensor:
-        """The embeddings, with the averaged document added to each."""
+        """Embed the source, with the averaged document added to each embedding."""
         embedded = super().embed_source(tokens, backbone, context)
         return embedded if self.document is None else embedded + context["average"]
 
     def start(self, context: Context, state: State) -> None:
-        """Keys and values of the sentence before, for each decoder layer."""
+        """Compute keys and values of the previous sentence, for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, ContextAttention)
             keys, values = sublayer.attention.known(context["states"], context["mask"])
@@ -143,7 +143,7 @@ class AveragedDocument(Architecture):
             state.fixed["context.mask"] = context["mask"]
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
-        """The backbone's sub-layer, then gated attention to the sentence before."""
+        """Apply the backbone's sub-layer, then gated attention to the previous sentence."""
         x = super().source_attention(layer, x, attend, residual, state)
         if not self.decoder:
             return x
@@ -153,7 +153,7 @@ class AveragedDocument(Architecture):
         return mixed
 
     def gates(self, batch: Batch) -> list[WatchedGate]:
-        """The weight of the sentence in each decoder layer."""
+        """Return the gates of the decoder layers, which weight the sentence."""
         found = []
         for layer, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, ContextAttention)
@@ -162,11 +162,11 @@ class AveragedDocument(Architecture):
 
     @property
     def _room(self) -> int:
-        """Tokens: a document has no positions, the sentence before alone has as many as the backbone."""
+        """Maximum tokens: a document has no positions, the previous sentence alone has as many as the backbone."""
         return self.document_tokens if self.document is not None else self.max_length - 2
 
     def _marked(self, preceding: Sequence[Tokens]) -> list[int]:
-        """The sentence before between its mark and its end; the mark alone if it is missing or has no positions."""
+        """Return the previous sentence between its mark and its end; the mark alone if it is missing or too long."""
         if not preceding or len(preceding[-1]) + 2 > self.max_length:
             return [MARK]
         return [MARK, *preceding[-1], EOS]

@@ -1,4 +1,4 @@
-"""The layers of `layer_weighting`: over the context, over the source that is aware of it, over the decoder."""
+"""The layers of `layer_weighting`: over the context, over the context-aware source, and over the decoder."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from models.network.transformer import EncoderLayer
 
 
 class Gate(nn.Module):
-    """g = sigmoid(W [x; y] + b), a vector for each position."""
+    """g = sigmoid(W [x; y] + b), one vector per position."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class Gate(nn.Module):
         self.open = nn.Sigmoid()
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Of x and y, both (B, S, D)."""
+        """Compute the gate of x and y, both (B, S, D)."""
         opened: Tensor = self.open(self.both(torch.cat([x, y], dim=-1)))
         return opened
 
@@ -38,7 +38,7 @@ class GatedAttention(nn.Module):
         self.order: Norm = config.norm
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """Mix the context into x (R, T, D); others as in `Attention`."""
+        """Mix the context into x (R, T, D); other arguments as in `Attention`."""
         query = self.norm(x) if self.order == "pre" else x
         y = self.dropout(self.attention(query, keys, values, mask))
         g = self.gate(query, y)
@@ -46,7 +46,7 @@ class GatedAttention(nn.Module):
 
 
 class SourceContextLayer(EncoderLayer):
-    """A layer over one context sentence, whose states the current sentence lets pass or not."""
+    """A layer over one context sentence, whose states the current sentence gates."""
 
     def __init__(self, config: BackboneConfig, dropout: float, *, gating: bool) -> None:
         super().__init__(config, dropout, bias=False)
@@ -55,11 +55,11 @@ class SourceContextLayer(EncoderLayer):
         self.gate = Gate(config.width) if gating else None
 
     def alone(self, x: Tensor, mask: Tensor) -> Tensor:
-        """A = SelfAttn(i): what does not depend on the current sentence, of (U, M, D)."""
+        """Compute A = SelfAttn(i), the part that does not depend on the current sentence, of (U, M, D)."""
         return self.self_residual(x, self.self_attention.over_itself(mask))
 
     def aware(self, a: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """FFN(a * g), g = sigmoid(W [a; CrossAttn(a, memory)] + b); a (B, K x M, D), memory (B, S, D)."""
+        """Compute FFN(a * g), g = sigmoid(W [a; CrossAttn(a, memory)] + b); a (B, K x M, D), memory (B, S, D)."""
         if self.input_attention is not None and self.gate is not None:
             query = self.input_norm(a)
             c = self.input_attention(query, *self.input_attention.known(memory, mask), mask)
@@ -68,7 +68,7 @@ class SourceContextLayer(EncoderLayer):
 
 
 class AwareSourceLayer(EncoderLayer):
-    """Makes the current source aware of its context."""
+    """A layer that makes the current source aware of its context."""
 
     def __init__(self, config: BackboneConfig, dropout: float) -> None:
         super().__init__(config, dropout, bias=False)
@@ -76,14 +76,14 @@ class AwareSourceLayer(EncoderLayer):
         self.norm = final_norm(config.width, config.norm)
 
     def forward(self, x: Tensor, mask: Tensor, states: Tensor, visible: Tensor) -> Tensor:
-        """Of the last encoder layer's output (B, S, D) and the source context (B, K x M, D)."""
+        """Compute it from the last encoder layer's output (B, S, D) and the source context (B, K x M, D)."""
         x = self.self_residual(x, self.self_attention.over_itself(mask))
         x = self.context(x, *self.context.attention.known(states, visible), visible)
         return self.norm(self.feed_residual(x, self.feed_forward.over(mask)))
 
 
 class AwareDecoderLayer(EncoderLayer):
-    """A decoder layer that reads, one after the other, the aware source, the source and the target context."""
+    """A decoder layer that reads, in this order, the context-aware source, the source and the target context."""
 
     def __init__(self, config: BackboneConfig, dropout: float, *, target: bool) -> None:
         super().__init__(config, dropout, bias=False)
@@ -91,7 +91,7 @@ class AwareDecoderLayer(EncoderLayer):
         self.reads = nn.ModuleDict({part: GatedAttention(config, dropout, width) for part, width in widths.items()})
 
     def prepare(self, name: str, context: Context, state: State) -> None:
-        """Keys and values of what is read, once a sentence."""
+        """Compute keys and values of what is read, once per sentence."""
         for part, sublayer in self.reads.items():
             assert isinstance(sublayer, GatedAttention)
             keys, values = sublayer.attention.known(context[part], context[f"{part}.visible"])
@@ -99,7 +99,7 @@ class AwareDecoderLayer(EncoderLayer):
             state.fixed[f"{name}.{part}.mask"] = context[f"{part}.visible"]
 
     def forward(self, x: Tensor, name: str, state: State) -> Tensor:
-        """Of the output of the decoder, or of the layer below, (R, T, D)."""
+        """Apply the layer to the output of the decoder, or of the layer below, (R, T, D)."""
         x = self.self_residual(x, over_past(name, self.self_attention, state))
         for part, sublayer in self.reads.items():
             keys, values, mask = (state.fixed[f"{name}.{part}.{what}"] for what in ("keys", "values", "mask"))
@@ -107,7 +107,7 @@ class AwareDecoderLayer(EncoderLayer):
         return self.feed_residual(x, self.feed_forward)
 
     def start_at_zero(self) -> None:
-        """Let it add nothing to a pre-norm stream."""
+        """Make the layer add nothing to a pre-norm stream."""
         nn.init.zeros_(self.self_attention.output.weight)
         nn.init.zeros_(self.feed_forward.outer.weight)
         for sublayer in self.reads.values():
@@ -116,16 +116,16 @@ class AwareDecoderLayer(EncoderLayer):
 
 
 class Mixture(nn.Module):
-    """sum_j p_j o_j with p = softmax(w): one weight for each layer's output, the embeddings included."""
+    """sum_j p_j o_j with p = softmax(w): one weight per layer output, embeddings included."""
 
     def __init__(self, layers: int) -> None:
         super().__init__()
         self.weights = nn.Parameter(torch.zeros(layers + 1))
 
     def shares(self) -> Tensor:
-        """p, one for each output."""
+        """Return p, one share per output."""
         return self.weights.softmax(0)
 
     def forward(self, outputs: Sequence[Tensor]) -> Tensor:
-        """Of (U, M, D) each."""
+        """Mix outputs of (U, M, D) each."""
         return (torch.stack(list(outputs), dim=-1) * self.shares()).sum(-1)

@@ -1,6 +1,6 @@
 """BERT (Devlin et al. 2019) through `transformers`, from a local folder, frozen.
 
-Nothing is read before it is needed, nothing is ever downloaded, and its parameters belong to no model of ours.
+Files are only read when needed, nothing is ever downloaded, and its parameters are not part of our models.
 """
 
 import hashlib
@@ -24,16 +24,16 @@ WEIGHTS: Final = "model.safetensors"
 
 
 class FrozenBert:
-    """A folder as `save_pretrained` writes it; satisfies `PretrainedEncoder`."""
+    """BERT in a folder written by `save_pretrained`; satisfies `PretrainedEncoder`."""
 
     def __init__(self, folder: Path, width: int, positions: int, checksum: str | None = None) -> None:
         """Describe the encoder; nothing is read yet.
 
         Args:
-            folder: of `config.json`, `model.safetensors` and the vocabulary.
-            width: its states must have.
-            positions: it must have at least.
-            checksum: it must have, where one is known.
+            folder: has `config.json`, `model.safetensors` and the vocabulary.
+            width: required width of its states.
+            positions: least number of positions required.
+            checksum: required checksum, if known.
         """
         self._folder = folder
         self._width = width
@@ -42,10 +42,10 @@ class FrozenBert:
 
     @cached_property
     def checksum(self) -> str:
-        """SHA-256 over configuration, weights and vocabulary.
+        """SHA-256 of configuration, weights and vocabulary.
 
         Raises:
-            ConfigError: the folder is missing or foreign, its encoder does not fit, or it is not the one expected.
+            ConfigError: the folder is missing or no BERT, its encoder does not fit, or it is not the expected one.
         """
         self._check(self._config())
         found = self._digest()
@@ -55,10 +55,10 @@ class FrozenBert:
 
     @cached_property
     def wordpiece(self) -> WordPiece:
-        """Its tokenization.
+        """Its tokenizer.
 
         Raises:
-            ConfigError: as of `checksum`, or the vocabulary is damaged, foreign or larger than the encoder's.
+            ConfigError: as for `checksum`, or the vocabulary is damaged, foreign or larger than the encoder's.
         """
         assert self.checksum
         try:
@@ -74,7 +74,7 @@ class FrozenBert:
         """The encoder in evaluation mode, in float32, on the CPU at first.
 
         Raises:
-            ConfigError: as of `checksum`, or the weights are damaged or incomplete.
+            ConfigError: as for `checksum`, or the weights are damaged or incomplete.
         """
         assert self.checksum
         model, found = _read(self._folder)
@@ -86,7 +86,7 @@ class FrozenBert:
             raise ConfigError(f"{self._folder}: {error}") from None
 
     def states(self, tokens: Tensor) -> Tensor:
-        """States (B, M, E) of padded ids (B, M) from 1, zero at padding; token types are all 0."""
+        """Return states (B, M, E) of padded ids (B, M) from 1, zero at padding; token types are all 0."""
         if next(self.model.parameters()).device != tokens.device:
             self.model.to(tokens.device)
         with torch.no_grad():
@@ -127,14 +127,14 @@ class FrozenBert:
 
 
 def _read(folder: Path) -> tuple[Any, dict[str, Any]]:
-    """The model, and what was amiss in its folder."""
+    """Load the model of a folder, with what its loader reports as missing or mismatched."""
     try:
         from transformers import BertModel
         from transformers.utils import logging
     except ImportError:
         raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
     try:
-        # The pooler is not read: some folders have none, and drawing one would move the random numbers of the run.
+        # The pooler is left out: some folders have none, and initialising one would advance the run's random numbers.
         with _quiet(logging):
             loaded: Any = BertModel.from_pretrained(
                 folder,
@@ -152,7 +152,7 @@ def _read(folder: Path) -> tuple[Any, dict[str, Any]]:
 
 @contextmanager
 def _quiet(logging: ModuleType) -> Iterator[None]:
-    """Without the progress bars and warnings of `transformers`: what it would warn of is checked."""
+    """Suppress progress bars and warnings of `transformers`: what it would warn of is checked."""
     level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity(logging.CRITICAL)
     logging.disable_progress_bar()

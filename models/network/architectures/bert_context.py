@@ -1,14 +1,14 @@
 """BERT as context encoder: Guo and Nguyen 2020, "Document-level Neural Machine Translation Using BERT".
 
 A frozen BERT of the source language reads `[CLS] previous sentence [SEP] current sentence [SEP]` in its own word
-pieces. Each encoder and decoder layer attends to its last states C_B beside its own attention (section 3.2):
+pieces. Each encoder and decoder layer attends to its last states C_B besides its own attention (section 3.2):
 
 - encoder: B = MHA(S, S), D = MHA(S, C_B), g = sigmoid(W_g [B; D] + b), g * B + (1 - g) * D;
 - decoder, after self-attention: F = MHA(E, C_B), G = MHA(E, S_L), gate = sigmoid(W_d [F; G] + b),
   gate * F + (1 - gate) * G.
 
-So the gate multiplies self-attention in the encoder, and BERT in the decoder. Residual connection and norm, which the
-paper does not mention, are around the mixture. In a pre-norm backbone the backbone's part is kept whole, as in
+So the gate multiplies self-attention in the encoder, but BERT in the decoder. The residual connection and norm, which
+the paper does not mention, are around the mixture. In a pre-norm backbone the backbone's part is kept whole, as in
 `doc_transformer`, and the attentions to BERT start at zero: step two starts exactly at the sentence model, and trains
 all of it, but never BERT.
 """
@@ -35,7 +35,7 @@ from models.network.transformer import Transformer
 
 
 class BertAttention(nn.Module):
-    """Attention to BERT's states beside another attention, and the gate between both."""
+    """Attention to BERT's states besides another attention, and the gate between both."""
 
     def __init__(self, width: int, heads: int, bert_width: int) -> None:
         super().__init__()
@@ -46,14 +46,14 @@ class BertAttention(nn.Module):
     def forward(
         self, x: Tensor, attend: Attend, bert: tuple[Tensor, Tensor, Tensor], residual: Residual, *, opens: bool
     ) -> Tensor:
-        """The sub-layer in place of the backbone's, (R, T, D).
+        """Compute the sub-layer that replaces the backbone's, (R, T, D).
 
         Args:
             x: (R, T, D).
             attend: the other attention.
             bert: keys, values and mask as in `Attention`.
-            residual: of the backbone's sub-layer.
-            opens: whether the gate multiplies BERT, and stands before the other in its input; else the other way round.
+            residual: residual connection of the backbone's sub-layer.
+            opens: whether the gate multiplies BERT, which then comes first in its input; else the other attention.
         """
         query = residual.norm(x) if residual.pre else x
         own = residual.dropout(attend(query))
@@ -76,7 +76,7 @@ class BertContext(Architecture):
         super().__init__()
         self.config = config
         reads = config.integration != "none"
-        moves = reads and config.context != "fixed"  # a constant sentence is no part of the document
+        moves = reads and config.context != "fixed"  # a constant sentence is not part of the document
         self.window = ContextWindow(
             size=config.context_sentences if moves else 0, following=config.following_sentences if moves else 0
         )
@@ -99,7 +99,7 @@ class BertContext(Architecture):
         )
 
     def trains(self, parameter: str) -> bool:
-        """Everything: BERT is no parameter."""
+        """Whether step two trains it: everything; BERT is not a parameter."""
         return True
 
     def reset(self) -> None:
@@ -110,33 +110,33 @@ class BertContext(Architecture):
                 nn.init.zeros_(sublayer.attention.output.weight)
 
     def remember(self, config: ArchitectureConfig) -> ArchitectureConfig:
-        """With the checksum of BERT."""
+        """Add the checksum of BERT to the config."""
         if not isinstance(self.pretrained, FrozenBert):
             return config
         return config.model_copy(update={"bert_checksum": self.pretrained.checksum})
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]] | None:
-        """Texts in BERT's word pieces."""
+        """Encode texts in BERT's word pieces."""
         return None if self.pretrained is None else self.pretrained.wordpiece.encode(texts)
 
     def select(self, example: Example) -> Example:
-        """The nearest sentences, as far as BERT has positions for a piece of them."""
+        """Select the nearest sentences, as far as BERT has positions for at least a piece of them."""
         if self.pretrained is None or example.own is None:
             return Example(example.source)
         own = self._fitted(example)
-        if self.config.context == "fixed":  # in place of what stands in the document
+        if self.config.context == "fixed":  # in place of the document's sentences
             return Example(example.source, own=own)
         first, end = len(example.preceding) - len(own.preceding), len(own.following)
         return Example(example.source, preceding=example.preceding[first:], following=example.following[:end], own=own)
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
-        """BERT's input, counted from 1."""
+        """Collate BERT's input ids, counted from 1."""
         if self.pretrained is None:
             return {}
         return {"bert": pad([self._row(self._fitted(example)) for example in examples])}
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
-        """BERT's last states (B, M, E)."""
+        """Compute BERT's last states (B, M, E)."""
         encoder = self.pretrained
         if encoder is None:
             return {}
@@ -147,7 +147,7 @@ class BertContext(Architecture):
     def encoder_self_attention(
         self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context, real: Tensor
     ) -> Tensor:
-        """Self-attention and attention to BERT, mixed."""
+        """Mix self-attention and attention to BERT."""
         if not self.encoder:
             return super().encoder_self_attention(layer, x, attend, residual, context, real)
         sublayer = self.encoder[layer]
@@ -156,28 +156,28 @@ class BertContext(Architecture):
         return sublayer(x, attend, bert, residual, opens=False)
 
     def start(self, context: Context, state: State) -> None:
-        """Keys and values of BERT's states for each decoder layer."""
+        """Compute keys and values of BERT's states for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, BertAttention)
             keys, values = sublayer.attention.known(context["states"], context["mask"])
             state.fixed |= {f"bert.{index}.keys": keys, f"bert.{index}.values": values, "bert.mask": context["mask"]}
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
-        """Attention to the source and attention to BERT, mixed."""
+        """Mix attention to the source and attention to BERT."""
         if not self.decoder:
             return super().source_attention(layer, x, attend, residual, state)
         bert = (state.fixed[f"bert.{layer}.keys"], state.fixed[f"bert.{layer}.values"], state.fixed["bert.mask"])
         return self.decoder[layer](x, attend, bert, residual, opens=True)
 
     def gates(self, batch: Batch) -> list[WatchedGate]:
-        """The weight of self-attention in the encoder, that of BERT in the decoder."""
+        """Return the gates, which weight self-attention in the encoder, and BERT in the decoder."""
         return [
             WatchedGate(part, layer, sublayer.gate, real, of_context=part == "decoder")
             for part, layer, sublayer, real in at_work(batch, self.encoder, self.decoder, BertAttention)
         ]
 
     def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
-        """To all that BERT has read, the current sentence too; nothing, where it reads no other."""
+        """Return attention to all that BERT reads, the current sentence included; none where it reads no other."""
         if self.window == ContextWindow():
             return []
         sentences = pad([places(self._fitted(example)) for example in examples]).to(batch.source.device)

@@ -1,6 +1,6 @@
-"""BERT's encoder (Devlin et al. 2019, section 3) of the layers that every network here is made of.
+"""BERT's encoder (Devlin et al. 2019, section 3), built of this package's own layers.
 
-So it is made ready to serve like all of them, in 8 bits too, and what serves it needs no `transformers`.
+So it is prepared for serving like all other networks, in 8 bits too, and serving needs no `transformers`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ _SIZES: Final = {
     "heads": "num_attention_heads",
     "encoder_layers": "num_hidden_layers",
 }
-"""What a config of BERT calls the sizes of a backbone."""
+"""Sizes of a backbone by their names in BERT's config."""
 _NUMBERS: Final = ("vocab_size", "max_position_embeddings", "layer_norm_eps")
 _ACTIVATIONS: Final[Mapping[str, Activation]] = {
     "gelu": "gelu",
@@ -36,20 +36,20 @@ _ACTIVATIONS: Final[Mapping[str, Activation]] = {
 
 @dataclass(frozen=True, slots=True)
 class BertShape:
-    """All that its layers are made by."""
+    """All that defines the encoder's layers."""
 
     layers: BackboneConfig
     vocabulary: int
     positions: int
     epsilon: float
-    """What is added to a variance."""
+    """Added to variances in layer norms."""
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "BertShape":
-        """The shape that a `config.json` describes.
+        """Read the shape that a `config.json` describes.
 
         Raises:
-            ConfigError: it lacks a value, or has one that is not offered.
+            ConfigError: it lacks a value, or has an unsupported one.
         """
         if absent := {*_SIZES.values(), *_NUMBERS, "hidden_act"} - config.keys():
             raise ConfigError(f"the config of this BERT lacks {min(absent)}")
@@ -65,7 +65,7 @@ class BertShape:
             raise ConfigError(f"the config of this BERT has a value that is not offered: {error}") from None
 
     def config(self) -> dict[str, Any]:
-        """What `of` reads."""
+        """Return the config that `of` reads."""
         sizes = {theirs: getattr(self.layers, ours) for ours, theirs in _SIZES.items()}
         numbers = dict(zip(_NUMBERS, (self.vocabulary, self.positions, self.epsilon), strict=True))
         (activation, *_) = (theirs for theirs, ours in _ACTIVATIONS.items() if ours == self.layers.activation)
@@ -73,7 +73,7 @@ class BertShape:
 
 
 class BertEncoder(nn.Module):
-    """Gives the states of its last layer; token types are all 0, and stand in the positions."""
+    """BERT's encoder, which returns its last layer's states; token types are all 0, and included in the positions."""
 
     positions: Tensor
 
@@ -91,10 +91,10 @@ class BertEncoder(nn.Module):
 
     @classmethod
     def with_weights(cls, shape: BertShape, weights: Mapping[str, Tensor]) -> "BertEncoder":
-        """One that is frozen; draws no random number.
+        """Build a frozen encoder, without drawing random numbers.
 
         Raises:
-            RuntimeError: the weights are not those of such an encoder.
+            RuntimeError: the weights do not match the shape.
         """
         with torch.device("meta"):
             encoder = cls(shape)
@@ -102,7 +102,7 @@ class BertEncoder(nn.Module):
         return encoder.requires_grad_(requires_grad=False).eval()
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """States (B, M, E) of padded ids (B, M) from 1, zero at padding."""
+        """Return states (B, M, E) of padded ids (B, M) from 1, zero at padding."""
         mask = padding_mask(tokens, PAD)
         x: Tensor = self.norm(self._embed((tokens - 1).clamp(min=0)))
         for layer in self.layers:
@@ -120,7 +120,7 @@ class BertEncoder(nn.Module):
 
 
 def weights_of(model: Any) -> dict[str, Tensor]:  # noqa: ANN401 - transformers' BertModel, which has no types for its parts
-    """Weights of a `BertModel` by the names of a `BertEncoder`."""
+    """Return the weights of a `BertModel` under the names of a `BertEncoder`."""
     embeddings = model.embeddings
     found = {
         "words.weight": embeddings.word_embeddings.weight,

@@ -1,4 +1,4 @@
-"""What BERT reads: `[CLS] preceding [SEP] current [SEP]`, then `following [SEP]` where following sentences are read."""
+"""BERT's input: `[CLS] preceding [SEP] current [SEP]`, then `following [SEP]` if following sentences are read."""
 
 import random
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ CONTROL_PIECES = 3
 
 
 def fit(own: Example, window: ContextWindow, limit: int) -> Example:
-    """As much as BERT has positions for: the current sentence first, then what follows, then the latest words before.
+    """Cut to BERT's positions: the current sentence has priority, then what follows, then the latest words before.
 
     Args:
         own: sentences in BERT's pieces.
-        window: the most sentences around the current one.
+        window: maximum sentences around the current one.
         limit: pieces that BERT reads, control pieces included.
     """
     room = limit - CONTROL_PIECES
@@ -33,7 +33,7 @@ def fit(own: Example, window: ContextWindow, limit: int) -> Example:
 
 
 def row(own: Example, wordpiece: WordPiece) -> list[int]:
-    """The input of one sentence, counted from 1, of what fits."""
+    """Return the input ids of one sentence and its fitted context, counted from 1."""
     end = wordpiece.separator
     ids = [wordpiece.begin, *chain(*own.preceding), end, *own.source, end]
     if own.following:
@@ -42,7 +42,7 @@ def row(own: Example, wordpiece: WordPiece) -> list[int]:
 
 
 def places(own: Example) -> list[int]:
-    """For each piece of such an input how many sentences after the current one it stands; a control piece nowhere."""
+    """Return the sentence offset of each piece of such an input from the current one; `NOWHERE` for control pieces."""
     before = [place - len(own.preceding) for place, tokens in enumerate(own.preceding) for _ in tokens]
     after = [place for place, tokens in enumerate(own.following, 1) for _ in tokens]
     found = [NOWHERE, *before, NOWHERE, *(0 for _ in own.source), NOWHERE]
@@ -50,7 +50,7 @@ def places(own: Example) -> list[int]:
 
 
 def with_random_context(own: Example, words: Sequence[int]) -> Example:
-    """Other words in the place of the context, as many: they depend on the current sentence alone."""
+    """Replace the context by as many random words, which depend on the current sentence alone."""
     chooser = random.Random(str(list(own.source)))  # noqa: S311
 
     def drawn(sentences: Sequence[Tokens]) -> list[Tokens]:
@@ -60,7 +60,7 @@ def with_random_context(own: Example, words: Sequence[int]) -> Example:
 
 
 def _cut(sentences: Sequence[Tokens], room: int) -> list[Tokens]:
-    """The first sentences, until there is no room; the last of them may lose its end."""
+    """Return the first sentences that fit; the last of them may be truncated."""
     kept: list[Tokens] = []
     for tokens in sentences:
         if room <= 0:

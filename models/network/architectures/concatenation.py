@@ -1,8 +1,8 @@
 """Concatenation: Tiedemann and Scherrer 2017, "Neural Machine Translation with Extended Context", section 3.1.
 
-The preceding sentences and the current one are one source, with a separator between them; the target is the
-translation of the current sentence alone (their "2+1"). A plain Transformer without a parameter of its own: it learns
-what to do with the longer source. Step two trains all of it.
+The preceding sentences and the current one form one source, with separators between them; the target is the translation
+of the current sentence alone (their "2+1"). This is a plain Transformer without parameters of its own: it learns what
+to do with the longer source. Step two trains all of it.
 """
 
 from itertools import chain
@@ -14,7 +14,7 @@ from models.data.tokenizer import BOS
 from models.network.context import Architecture
 
 SEPARATOR = BOS
-"""Stands in no source otherwise."""
+"""A token that otherwise occurs in no source."""
 
 
 class Concatenation(Architecture):
@@ -29,16 +29,16 @@ class Concatenation(Architecture):
         self.max_length = backbone.max_length
 
     def trains(self, parameter: str) -> bool:
-        """Everything."""
+        """Whether step two trains it: everything."""
         return True
 
     def select(self, example: Example) -> Example:
-        """The latest sentences that fit into the position table with their separators and the sentence itself."""
+        """Select the latest sentences that fit into the position table with separators and the sentence itself."""
         room = self.max_length - 1 - len(example.source)
         with_separator = [range(len(tokens) + 1) for tokens in example.preceding]
         count = len(latest(with_separator, self.window.size, room))
         return Example(example.source, preceding=example.preceding[len(example.preceding) - count :])
 
     def source(self, example: Example) -> Tokens:
-        """Each preceding sentence with a separator after it, and the sentence."""
+        """Return the preceding sentences, each followed by a separator, and the sentence."""
         return [*chain.from_iterable((*tokens, SEPARATOR) for tokens in example.preceding), *example.source]

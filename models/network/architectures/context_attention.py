@@ -1,4 +1,4 @@
-"""The sub-layer by which Zhang et al. 2018 let context into a layer: attention behind a gate (eq. 4, 8, 12 and 13)."""
+"""The context sub-layer of Zhang et al. 2018: attention behind a gate (eq. 4, 8, 12 and 13)."""
 
 from torch import Tensor, nn
 
@@ -7,7 +7,7 @@ from models.network.layers import Attention, Gate
 
 
 class ContextAttention(nn.Module):
-    """The context sub-layer: attention to the context states, the gate, and a norm of its own."""
+    """Attention to the context states, its gate, and its own norm."""
 
     def __init__(self, config: BackboneConfig, dropout: float, *, gating: bool) -> None:
         super().__init__()
@@ -22,9 +22,9 @@ class ContextAttention(nn.Module):
 
         Args:
             x: (R, T, D).
-            keys: like values and mask as in `Attention`.
-            values: as there.
-            mask: as there.
+            keys: as in `Attention`.
+            values: as in `Attention`.
+            mask: as in `Attention`.
             real: (R, 1, 1, T), false where x is padding, which need not be computed.
         """
         query = self.norm(x) if self.order == "pre" else x

@@ -1,7 +1,7 @@
 """The Doc-Transformer: Zhang et al. 2018, "Improving the Transformer Translation Model with Document-Level Context".
 
-The preceding source sentences, joined to one sequence, go through a context encoder of their own; its output is read by
-a context attention in every encoder layer (eq. 4) and decoder layer (eq. 8), each behind a gate (eq. 12, 13).
+The preceding source sentences, joined to one sequence, go through a separate context encoder; its output is read by a
+context attention in every encoder layer (eq. 4) and decoder layer (eq. 8), each behind a gate (eq. 12, 13).
 
 A post-norm backbone gets the paper's sub-layer, LN(g * x + (1 - g) * y). In a pre-norm backbone the residual stream
 must stay whole, so there the sub-layer is x + (1 - g) * y with an output projection that starts at zero: step two
@@ -35,7 +35,7 @@ class ContextEncoder(nn.Module):
         self.norm = final_norm(config.width, config.norm)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Context states (B, C, D) of embeddings (B, C, D)."""
+        """Compute context states (B, C, D) from embeddings (B, C, D)."""
         for layer in self.layers:
             assert isinstance(layer, EncoderLayer)
             x = layer.self_residual(x, layer.self_attention.over_itself(mask))
@@ -44,7 +44,7 @@ class ContextEncoder(nn.Module):
 
 
 class DocTransformer(Architecture):
-    """Context encoder, and context attention in the layers that `integration` names."""
+    """A context encoder, and context attention in the layers that `integration` names."""
 
     no_context: ClassVar[Literal["module", "backbone"]] = "module"
     lengths = STATES
@@ -74,12 +74,12 @@ class DocTransformer(Architecture):
 
     @torch.no_grad()
     def amplify(self, backbone: Transformer, by: float) -> None:
-        """Have what a context changes count `by` times as much, in place: y' = e + by (y - e) of each attention's y.
+        """Scale the effect of contexts by `by`, in place: y' = e + by (y - e) for each attention's output y.
 
-        e is what it gives of an empty context. That has a single token, so e is the same whatever reads it, and may
-        stand in the weights; translations with an empty context stay the same. With logits in the place of y, this is
-        context-aware decoding (Shi et al. 2023, "Trusting Your Evidence: Hallucinate Less with Context-aware
-        Decoding", section 2.2, where `by` is 1 + alpha), which decodes twice for it.
+        e is the output for an empty context. That has a single token, so e is the same for every query and can be put
+        into the weights; translations with an empty context stay the same. With logits in place of y, this is
+        context-aware decoding (Shi et al. 2023, "Trusting Your Evidence: Hallucinate Less with Context-aware Decoding",
+        section 2.2, with `by` = 1 + alpha), which has to decode twice.
         """
         empty = make_batch([()], None, self.collate([Example(())]))
         context = self.encode(empty.to(backbone.positions.device), backbone)
@@ -91,17 +91,17 @@ class DocTransformer(Architecture):
             output.weight.mul_(by)
 
     def select(self, example: Example) -> Example:
-        """The latest sentences, at most `window`, that fit into the position table with the end of sentence."""
+        """Select the latest sentences, at most `window`, that fit into the position table with the end of sentence."""
         return Example(example.source, preceding=latest(example.preceding, self.window.size, self.max_length - 1))
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
-        """Each context joined without separator and closed by </s>, which alone is the boundary token of no context."""
+        """Collate contexts joined without separator and closed by </s>, which alone marks the lack of a context."""
         if self.context_encoder is None:
             return {}
         return {"tokens": pad([join(example.preceding) for example in examples], end=EOS)}
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
-        """Context states (B, C, D); the context input has no dropout, as in the authors' code."""
+        """Compute context states (B, C, D); the context input has no dropout, as in the authors' code."""
         encoder = self.context_encoder
         if encoder is None:
             return {}
@@ -117,7 +117,7 @@ class DocTransformer(Architecture):
     def encoder_self_attention(
         self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context, real: Tensor
     ) -> Tensor:
-        """The backbone's sub-layer, then context attention."""
+        """Apply the backbone's sub-layer, then context attention."""
         x = super().encoder_self_attention(layer, x, attend, residual, context, real)
         if not self.encoder:
             return x
@@ -127,7 +127,7 @@ class DocTransformer(Architecture):
         return sublayer(x, *sublayer.attention.known(states, mask), mask, real)
 
     def start(self, context: Context, state: State) -> None:
-        """Keys and values of the context for each decoder layer."""
+        """Compute keys and values of the context for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, ContextAttention)
             keys, values = sublayer.attention.known(context["states"], context["mask"])
@@ -138,7 +138,7 @@ class DocTransformer(Architecture):
             }
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
-        """Context attention, then the backbone's sub-layer."""
+        """Apply context attention, then the backbone's sub-layer."""
         if self.decoder:
             fixed = state.fixed
             keys, values = fixed[f"context.{layer}.keys"], fixed[f"context.{layer}.values"]
@@ -146,7 +146,7 @@ class DocTransformer(Architecture):
         return super().source_attention(layer, x, attend, residual, state)
 
     def gates(self, batch: Batch) -> list[WatchedGate]:
-        """The weight of the sentence in each context sub-layer."""
+        """Return the gates of the context sub-layers, which weight the sentence."""
         return [
             WatchedGate(part, layer, sublayer.gate, real, of_context=False)
             for part, layer, sublayer, real in at_work(batch, self.encoder, self.decoder, ContextAttention)
@@ -154,7 +154,7 @@ class DocTransformer(Architecture):
         ]
 
     def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
-        """Each context sub-layer's; the end of the joined context belongs to its last sentence."""
+        """Return each context sub-layer's attention; the end of the joined context belongs to its last sentence."""
         sentences = pad([_places(example.preceding) for example in examples]).to(batch.source.device)
         return [
             WatchedAttention(part, layer, sublayer.attention, real, sentences)
@@ -163,7 +163,7 @@ class DocTransformer(Architecture):
 
 
 def _places(preceding: Sequence[Tokens]) -> list[int]:
-    """For each token of the joined context how many sentences after the current one it stands."""
+    """Return the offset of each token's sentence in the joined context from the current one."""
     if not preceding:
         return [NOWHERE]
     return [place - len(preceding) for place, tokens in enumerate(preceding) for _ in tokens] + [-1]

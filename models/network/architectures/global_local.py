@@ -1,14 +1,14 @@
 """Global and local context: Zheng et al. 2020, "Towards Making the Most of Context in Neural Machine Translation".
 
-The source document, cut into blocks of 20 sentences, is encoded sentence by sentence (local) and then as a whole: one
-layer whose attention knows how many sentences lie between query and key (global, section 3.2), and a gate that mixes
-both. The decoder translates sentence by sentence, with relative positions and a memory of the sentence before
+The source document, cut into blocks of 20 sentences, is encoded sentence by sentence (local) and then as a whole
+(global, section 3.2): one layer whose attention knows how many sentences lie between query and key, and a gate that
+mixes both. The decoder translates sentence by sentence, with relative positions and a memory of the previous sentence
 (`models.network.architectures.transformer_xl`, section 3.3).
 
-Every sentence of a block is encoded once for a batch, whoever reads it; the queries of the global layer are those of
-the sentences that are translated. Step two trains everything. With `warm_start`, which is not in the paper, the global
-layer adds nothing to a pre-norm backbone at first, and the decoder keeps the backbone's positions and reads the memory
-next to nothing, so that step two starts at the sentence model: exactly, where there is no memory.
+Every sentence of a block is encoded once per batch, however many rows read it; the queries of the global layer are
+those of the sentences being translated. Step two trains everything. With `warm_start`, which is not in the paper, the
+global layer adds nothing to a pre-norm backbone at first, and the decoder keeps the backbone's positions and reads
+almost nothing of the memory, so that step two starts at the sentence model: exactly so, where there is no memory.
 """
 
 import math
@@ -36,12 +36,12 @@ from models.network.transformer import Transformer
 
 
 class GlobalLocal(Architecture):
-    """The whole source document in the encoder, the translation of the sentence before in the decoder."""
+    """The whole source document in the encoder, the translation of the previous sentence in the decoder."""
 
     no_context: ClassVar[Literal["module", "backbone"]] = "module"
     lengths = None
     positions: Tensor
-    """Where they count on through the block."""
+    """Position table, where positions continue through the block."""
 
     def __init__(self, config: GlobalLocalConfig, backbone: BackboneConfig, dropout: float) -> None:
         super().__init__()
@@ -65,11 +65,11 @@ class GlobalLocal(Architecture):
             self.register_buffer("positions", table, persistent=False)
 
     def trains(self, parameter: str) -> bool:
-        """Everything; of the backbone, every layer that is used."""
+        """Whether step two trains it: everything but the backbone's unused encoder layer."""
         return not parameter.startswith(f"backbone.encoder.{self.local_layers}.")
 
     def reset(self) -> None:
-        """Initialise the decoder's positions; for a warm start, let all that is new add nothing, too."""
+        """Initialise the decoder's positions; for a warm start, also let all new parts add nothing."""
         if self.memory is not None:
             self.memory.reset()
         if self.warm and isinstance(self.global_layer, GlobalLayer):
@@ -78,7 +78,7 @@ class GlobalLocal(Architecture):
             nn.init.zeros_(self.segments.weight)
 
     def select(self, example: Example) -> Example:
-        """The block; a sentence without room in the position table keeps its place there, but not its words."""
+        """Select the block; a sentence too long for the position table keeps its place there, but not its words."""
         preceding = example.preceding[max(0, len(example.preceding) - self.window.size) :]
         room = 0 if example.growing else min(self.window.following, self.window.size - len(preceding))
         following = example.following[:room]
@@ -91,11 +91,11 @@ class GlobalLocal(Architecture):
         )
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
-        """The sentences that the batch reads, each once, and where they are.
+        """Collate the sentences that the batch reads, each once, and their places.
 
-        `sentences` (U, M) and `at` (U, 2): place in the block, and positions before it. `blocks` (G, K): their
-        sentences, and `members` (G, N): the rows that are translated of each; both counted from 1, 0 is none.
-        `rows` (B, 4), for each row: its sentence, its block, its place among the members, and up to where it reads.
+        `sentences` (U, M) and `at` (U, 2): place in the block, and number of positions before it. `blocks` (G, K): the
+        sentences of each block, and `members` (G, N): the rows translated of each; both counted from 1, 0 is none.
+        `rows` (B, 4), for each row: its sentence, its block, its index among the members, and up to where it reads.
         """
         numbers: dict[_Placed, int] = {}
         read = [
@@ -118,7 +118,7 @@ class GlobalLocal(Architecture):
         }
 
     def encode_source(self, batch: Batch, backbone: Transformer, context: Context) -> Tensor:
-        """The memory (B, S, D): every sentence encoded alone, then those of the batch as parts of their blocks."""
+        """Compute the memory (B, S, D): encode every sentence alone, then those of the batch as parts of blocks."""
         sentences, rows = batch.context["sentences"], batch.context["rows"]
         local = self._local(sentences, batch.context["at"], backbone)
         length = batch.source.size(1)
@@ -131,7 +131,7 @@ class GlobalLocal(Architecture):
         return fused if self.alone else torch.where(others[:, None, None], fused, alone)
 
     def embed_source(self, tokens: Tensor, backbone: Transformer, context: Context) -> Tensor:
-        """(E + E_segment) sqrt(D) + positions, which begin anew with the sentence."""
+        """Embed as (E + E_segment) sqrt(D) + positions, which restart with the sentence if `resets`."""
         embedded = backbone.source_embedding(tokens)
         place, before = context["at"][:, 0], context["at"][:, 1]
         if self.segments is not None:
@@ -143,7 +143,7 @@ class GlobalLocal(Architecture):
         return embedded * math.sqrt(backbone.config.width) + self.positions[counted]
 
     def embed_target(self, tokens: Tensor, backbone: Transformer, state: State) -> Tensor:
-        """Without positions, where attention has relative ones alone."""
+        """Embed the target, without positions if attention uses only relative ones."""
         if self.memory is not None:
             self.memory.see(tokens, state)
         if self.memory is None or self.warm:
@@ -154,18 +154,18 @@ class GlobalLocal(Architecture):
     def decoder_self_attention(
         self, layer: int, x: Tensor, attention: Attention, residual: Residual, state: State
     ) -> Tensor:
-        """Attention to the past of the sentence and to the one before."""
+        """Attend to the past of the sentence and to the previous one."""
         if self.memory is None:
             return super().decoder_self_attention(layer, x, attention, residual, state)
         attended: Tensor = self.memory(layer, x, attention, residual, state)
         return attended
 
     def finish(self, state: State, rows: Tensor) -> Memory:
-        """The input of every decoder layer at every word."""
+        """Return the input of every decoder layer at every word."""
         return {} if self.memory is None else self.memory.finish(state, rows)
 
     def gates(self, batch: Batch) -> list[WatchedGate]:
-        """The weight of the global states."""
+        """Return the gate of the fusion, which weights the global states."""
         if self.fusion is None or self.fusion.gate is None:
             return []
         used = (self._read(batch).sum(1, keepdim=True) > 1) | self.alone
@@ -174,7 +174,7 @@ class GlobalLocal(Architecture):
         ]
 
     def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
-        """The global layer's, to the sentence itself and all others of the block."""
+        """Return the global layer's attention to the sentence itself and all others of the block."""
         if self.global_layer is None:
             return []
         rows, length = batch.context["rows"], batch.context["sentences"].size(1)
@@ -194,23 +194,23 @@ class GlobalLocal(Architecture):
         ]
 
     def _read(self, batch: Batch) -> Tensor:
-        """(B, K), true where a row reads a sentence of its block, when all of them may be read that it was given."""
+        """Return (B, K), true where a row reads a sentence of its block, if it may read all that it was given."""
         blocks, rows = batch.context["blocks"], batch.context["rows"]
         return blocks[rows[:, 1]].gt(0) & (torch.arange(blocks.size(1), device=rows.device) < rows[:, 3:])
 
     def _local(self, sentences: Tensor, at: Tensor, backbone: Transformer) -> Tensor:
-        """The local states (U, M, D)."""
+        """Compute the local states (U, M, D)."""
 
         def compute(sentences: Tensor, from_one: Tensor) -> list[Tensor]:
             return backbone.encode_layers(sentences, self, {"at": from_one - 1}, depth=self.local_layers)[-1:]
 
-        (states,) = self.reuse(compute, sentences, at + 1)  # in which nothing looks like padding
+        (states,) = self.reuse(compute, sentences, at + 1)  # from 1, as 0 would look like padding
         return states
 
     def _global(
         self, own: Tensor, local: Tensor, context: Context, layer: GlobalLayer | GlobalAttention
     ) -> tuple[Tensor, Tensor]:
-        """Global states of the rows' local ones (B, S, D), and whether a row sees other sentences than itself, (B,)."""
+        """Return global states (B, S, D) of the rows' local ones, and whether a row sees other sentences, (B,)."""
         blocks, rows = context["blocks"], context["rows"]
         members = (context["members"] - 1).clamp(min=0)  # (G, N)
         at = torch.arange(blocks.size(1), device=blocks.device)
@@ -225,12 +225,12 @@ class GlobalLocal(Architecture):
         return whole[mine], visible[mine].sum(-1) > 1
 
     def _end(self, place: Tensor, end: Tensor) -> Tensor:
-        """Up to where rows (B,) read: trained both ways, in half of the batches no further than their own place."""
+        """Return up to where rows (B,) read: if trained both ways, only to their own place in half of the batches."""
         masked = self.causal == "both" and self.training and float(torch.rand(())) < 0.5
         return place + 1 if masked else end
 
     def _block(self, example: Example) -> list["_Placed | None"]:
-        """The sentences that are encoded for an example, at their places in the block; None where nothing is."""
+        """Return the sentences encoded for an example, at their places in the block; None where there is none."""
         reads = self.global_layer is not None
         preceding, following = (side if reads else [()] * len(side) for side in (example.preceding, example.following))
         sentences = [*preceding, example.source, *following]
@@ -250,7 +250,7 @@ _Placed = tuple[tuple[int, ...], int, int]
 
 
 def _merge(read: Sequence[Sequence[int]]) -> tuple[list[Sequence[int]], list[int]]:
-    """Blocks of which each row reads one, or the beginning of one; and which it is."""
+    """Merge rows into blocks, each row reading a block or the beginning of one; return these, and each row's block."""
     blocks: list[Sequence[int]] = []
     found: dict[tuple[int, ...], int] = {}
     for block in sorted(read, key=len, reverse=True):

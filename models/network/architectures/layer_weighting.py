@@ -1,14 +1,14 @@
 """Layer-wise weighting and input-aware gating: Xu et al. 2021, "Efficient Context-Aware Neural Machine Translation".
 
-The sentence model is frozen, and so it is the context encoder: every preceding sentence goes through its encoder, and
-its translation through its decoder, alone. On top of it are trained
+The sentence model is frozen and also serves as the context encoder: every preceding sentence goes through its encoder,
+and its translation through its decoder, each on its own. On top of it are trained
 
-- layers over the source context, which begin with a learned mixture of all encoder layers (layer-wise weighting) and
+- layers over the source context, which start from a learned mixture of all encoder layers (layer-wise weighting) and
   let the current sentence decide what to keep (input-aware gating);
 - a layer that makes the current source aware of its context;
 - a decoder layer that reads the aware source, the source context and the target context, each behind a gate.
 
-A sentence without context is the frozen model's. In a pre-norm backbone the stream is kept whole, as in
+A sentence without context is translated by the frozen model. In a pre-norm backbone the stream is kept whole, as in
 `doc_transformer`, and the decoder layers start at zero: step two starts exactly at the sentence model.
 """
 
@@ -38,24 +38,24 @@ from models.network.state_cache import StateCache
 from models.network.transformer import Transformer
 
 _READ: Final = {"aware": "source in context", "source": "source context", "target": "target context"}
-"""What the parts of a reading are called where they are looked at."""
+"""Names of what is read, for observation."""
 
 
 class WordDropout(Architecture):
-    """The sentence model, reading translations of which some words are left out in training."""
+    """The sentence model, reading translations of which some words are dropped in training."""
 
     def __init__(self, probability: float) -> None:
         super().__init__()
         self.dropout = nn.Dropout(probability)
 
     def embed_target(self, tokens: Tensor, backbone: Transformer, state: State) -> Tensor:
-        """The embeddings with whole vectors zeroed, the others scaled up for it."""
+        """Embed the target with whole vectors zeroed, and the others scaled up to compensate."""
         embedded = super().embed_target(tokens, backbone, state)
         return embedded * self.dropout(torch.ones_like(embedded[:, :, :1]))
 
 
 class LayerWeighting(Architecture):
-    """Source and target context over the frozen sentence model; all preceding sentences are encoded apart."""
+    """Source and target context over the frozen sentence model; all preceding sentences are encoded separately."""
 
     lengths = None
 
@@ -90,7 +90,7 @@ class LayerWeighting(Architecture):
                 layer.start_at_zero()
 
     def select(self, example: Example) -> Example:
-        """The latest sentences, until one, or its translation, has no room in the position table."""
+        """Select the latest sentences, up to the first one that, or whose translation, exceeds the position table."""
         first, least = len(example.preceding), max(0, len(example.preceding) - self.window.size)
         while first > least and all(len(side[first - 1]) < self.max_length for side in self._sides(example)):
             first -= 1
@@ -98,7 +98,7 @@ class LayerWeighting(Architecture):
         return Example(example.source, preceding=example.preceding[first:], translations=translations)
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
-        """Each sentence that is anybody's context once, and for each current one which they are, the latest first."""
+        """Collate each distinct context sentence once, and the index of each sentence's context, latest first."""
         found, index = distinct([self._latest_first(example) for example in examples])
         sides = list(zip(*(found or [((),) * (1 + self.reads_target)]), strict=True))
         context = {"index": index, "sources": pad(sides[0], end=EOS)}
@@ -107,7 +107,7 @@ class LayerWeighting(Architecture):
         return context
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
-        """What the frozen model makes of the context sentences, (U, M, D) for source and target."""
+        """Compute the frozen model's states of the context sentences, (U, M, D) for source and target."""
         read, index = batch.context, batch.context["index"]
         sides = [read["sources"], read["targets"]] if self.reads_target else [read["sources"]]
         alone, *targets = self.reuse(partial(self._alone, backbone), *sides)
@@ -120,7 +120,7 @@ class LayerWeighting(Architecture):
         return context
 
     def encoder_output(self, layers: list[Tensor], memory: Tensor, context: Context) -> Tensor:
-        """The memory as it is; completes the context states, which depend on it."""
+        """Return the memory unchanged; complete the context states, which depend on it."""
         context["source.visible"] = visible(context["source.real"], context["index"])
         context["source"] = self._source_states(memory, context)
         x = layers[-1] if self.keeps_stream else memory
@@ -129,14 +129,14 @@ class LayerWeighting(Architecture):
         return memory
 
     def start(self, context: Context, state: State) -> None:
-        """Keys and values for the decoder layers; which sentences have context."""
+        """Compute keys and values for the decoder layers, and which sentences have context."""
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, AwareDecoderLayer)
             layer.prepare(f"context.{index}", context, state)
         state.fixed["context.any"] = context["index"].gt(0).any(1)
 
     def decoder_output(self, x: Tensor, close: nn.Module, state: State) -> Tensor:
-        """The context-aware layers' output, or the frozen decoder's where a sentence has no context."""
+        """Return the context-aware layers' output, or the frozen decoder's where a sentence has no context."""
         frozen = close(x)
         y = x if self.keeps_stream else frozen
         for index, layer in enumerate(self.decoder):
@@ -146,7 +146,7 @@ class LayerWeighting(Architecture):
         return torch.where(anything.repeat_interleave(len(x) // len(anything))[:, None, None], aware, frozen)
 
     def gates(self, batch: Batch) -> list[WatchedGate]:
-        """Those over the context sentences, and the weight of the sentence in each reading of a context."""
+        """Return the gates over the context sentences, and those that weight the sentence against each context."""
         index = batch.context["index"]
         context = (gather(batch.context["sources"].ne(PAD), index) & index.gt(0)[:, :, None]).flatten(1)
         inputs = [
@@ -160,7 +160,7 @@ class LayerWeighting(Architecture):
         ]
 
     def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
-        """Those to the context sentences and to their translations."""
+        """Return the attentions to the context sentences and to their translations."""
         index, lengths = batch.context["index"], {"source": batch.context["sources"].size(1)}
         if self.reads_target:
             lengths["target"] = batch.context["targets"].size(1)
@@ -174,12 +174,12 @@ class LayerWeighting(Architecture):
         ]
 
     def layer_weights(self) -> dict[str, Tensor]:
-        """Of the encoder's outputs for the source context, and of the decoder's for the translations."""
+        """Return the mixtures of the encoder's outputs (source context) and of the decoder's (translations)."""
         mixtures = {"source": self.mixture, "target": self.target_mixture}
         return {side: mixture.shares() for side, mixture in mixtures.items() if mixture is not None}
 
     def _readings(self, batch: Batch) -> Iterator[tuple[str, str, int, GatedAttention, Tensor]]:
-        """Each gated attention: part, what it reads, layer, module, and the tokens of sentences with context."""
+        """Yield each gated attention: part, what it reads, layer, module, and the tokens of sentences with context."""
         aware = batch.context["index"].gt(0).any(1, keepdim=True)
         yield "encoder", "source", 0, self.aware_source.context, source_tokens(batch) & aware
         for index, layer in enumerate(self.decoder):
@@ -195,7 +195,7 @@ class LayerWeighting(Architecture):
         return (example.preceding, example.translations) if self.reads_target else (example.preceding,)
 
     def _source_states(self, memory: Tensor, context: Context) -> Tensor:
-        """(B, K x M, D): the context sentences through the layers over them, with their offsets."""
+        """Return (B, K x M, D): the context sentences through the layers over them, with their offsets."""
         real = gather(context["source.real"], context["index"])
         x = gather(context["source.alone"], context["index"])  # (B, K, M, D)
         for depth, layer in enumerate(self.source_layers):
@@ -206,11 +206,11 @@ class LayerWeighting(Architecture):
         return _with_offsets(x, self.source_offset).flatten(1, 2)
 
     def _alone(self, backbone: Transformer, sources: Tensor, targets: Tensor | None = None) -> list[Tensor]:
-        """What the frozen model makes of sentences and their translations, if they are read.
+        """Compute the frozen model's states of sentences and, if read, of their translations.
 
         Returns:
-            (U, M, D), through the part of the first layer that reads nothing else, and (U, M', 2 D): [embedding; last
-            decoder output] of each word.
+            (U, M, D), through the part of the first layer that reads nothing else, and (U, M', 2 D), for each word:
+            [embedding; last decoder output].
         """
         layers = backbone.encode_layers(sources, self.plain, {})
         memory = backbone.encoder_norm(layers[-1])
@@ -228,6 +228,6 @@ class LayerWeighting(Architecture):
 
 
 def _with_offsets(states: Tensor, offsets: nn.Embedding) -> Tensor:
-    """Add to the states (B, K, M, D) how many sentences before the current one theirs stands."""
+    """Add to the states (B, K, M, D) embeddings of how far their sentence precedes the current one."""
     slots = torch.arange(states.size(1), device=states.device).clamp(max=offsets.num_embeddings - 1)
     return states + offsets(slots)[:, None]

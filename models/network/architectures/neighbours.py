@@ -1,4 +1,4 @@
-"""Context sentences that several sentences of a batch share: each is encoded once, and gathered where it is read."""
+"""Context sentences shared by several sentences of a batch: each is encoded once, and gathered where it is read."""
 
 from collections.abc import Hashable, Sequence
 from typing import TypeVar
@@ -11,10 +11,10 @@ _H = TypeVar("_H", bound=Hashable)
 
 
 def distinct(neighbours: Sequence[Sequence[_H]]) -> tuple[list[_H], Tensor]:
-    """Each neighbour once, and for each sentence of a batch which they are.
+    """Deduplicate neighbours, and index those of each sentence of a batch.
 
     Returns:
-        The U distinct neighbours, and (B, K) their numbers, counted from 1; 0 is none.
+        The U distinct neighbours, and an index (B, K) of them, counted from 1; 0 is none.
     """
     rows: dict[_H, int] = {}
     index = [[1 + rows.setdefault(neighbour, len(rows)) for neighbour in each] for each in neighbours]
@@ -22,14 +22,14 @@ def distinct(neighbours: Sequence[Sequence[_H]]) -> tuple[list[_H], Tensor]:
 
 
 def gather(states: Tensor, index: Tensor) -> Tensor:
-    """For each sentence the states of its neighbours, (B, K, M, ...), of all, (U, M, ...); any in place of none."""
+    """Gather each sentence's neighbour states, (B, K, M, ...), from all, (U, M, ...); any where `index` is 0."""
     return states[(index - 1).clamp(min=0)]
 
 
 def visible(real: Tensor, index: Tensor) -> Tensor:
-    """Mask of attention to the gathered states, (B, 1, 1, K x M), from that of all, (U, M).
+    """Return the attention mask of the gathered states, (B, 1, 1, K x M), from that of all, (U, M).
 
-    A sentence without neighbours sees something, lest attention divide by zero; nobody reads what comes of it.
+    A sentence without neighbours sees one token, lest attention divide by zero; the result is never read.
     """
     seen = (gather(real, index) & index.gt(0)[:, :, None]).flatten(1)
     seen[:, 0] |= ~seen.any(1)

@@ -1,4 +1,4 @@
-"""The global layer of `global_local`: attention over a block that knows distances in sentences, and its fusion."""
+"""The global layer of `global_local`: attention over a block by distance in sentences, and its fusion."""
 
 import torch
 from torch import Tensor, nn
@@ -8,13 +8,13 @@ from models.kernels.segments import attend_segments
 from models.network.layers import Attention, FeedForward, Residual, final_norm
 
 REACH = 20
-"""Distances in sentences beyond this one are not told apart."""
+"""Largest distance in sentences that is distinguished; greater ones count as this."""
 
 
 class SegmentAttention(nn.Module):
     """Attention over a block: e = q (k + a_r) / sqrt(D/H), z = sum softmax(e) (v + b_r), r the distance in sentences.
 
-    `a` and `b` are tables that the heads share; without them (`relative`) it is plain attention.
+    `a` and `b` are tables that the heads share; without them (not `relative`) it is plain attention.
     """
 
     def __init__(self, width: int, heads: int, *, relative: bool) -> None:
@@ -24,7 +24,7 @@ class SegmentAttention(nn.Module):
         self.value_distances = nn.Embedding(2 * REACH + 1, width // heads) if relative else None
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
-        """Attend from N sentences of each of G blocks to its K sentences.
+        """Attend from N sentences of each of G blocks to the block's K sentences.
 
         Args:
             x: (G, N, S, D).
@@ -38,7 +38,7 @@ class SegmentAttention(nn.Module):
         """
         if self.attention.kernel is None:
             mixed = self._mix(x, keys, values, mask, distance)
-        else:  # the same for a sentence whatever its batch
+        else:  # gives a sentence the same result in any batch
             mixed = attend_segments(self._queries(x), keys, values, mask, _row(distance), self._tables())
         output: Tensor = self.attention.output(mixed.flatten(-2))
         return output
@@ -52,7 +52,7 @@ class SegmentAttention(nn.Module):
         return mixed
 
     def _queries(self, x: Tensor) -> Tensor:
-        """(G, N, S, H, D/H)."""
+        """Project to queries (G, N, S, H, D/H)."""
         queries: Tensor = self.attention.query(x)
         return queries.unflatten(-1, (self.attention.heads, -1))
 
@@ -62,19 +62,19 @@ class SegmentAttention(nn.Module):
         return self.key_distances.weight.detach(), self.value_distances.weight.detach()
 
     def weights(self, x: Tensor, keys: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
-        """What the values are mixed by, (G, H, N, S, K, M)."""
+        """Return the weights by which the values are mixed, (G, H, N, S, K, M)."""
         queries = self._queries(x)
         scores = torch.einsum("gnshd,gkhmd->ghnskm", queries, keys)
         if self.key_distances is not None:
             by_distance = self.key_distances(_row(distance))
             scores = scores + torch.einsum("gnshd,gnkd->ghnsk", queries, by_distance)[..., None]
-        # No infinity: a row that nobody reads may see nothing at all.
+        # Not infinity: a row that is never read may see nothing at all.
         scores = (scores * queries.size(-1) ** -0.5).masked_fill(~mask[:, None, :, None], torch.finfo(scores.dtype).min)
         return scores.flatten(-2).softmax(-1).unflatten(-1, scores.shape[-2:])
 
 
 def _row(distance: Tensor) -> Tensor:
-    """Where the tables have a distance."""
+    """Return the row of a distance in the tables."""
     return distance.clamp(-REACH, REACH) + REACH
 
 
@@ -89,25 +89,25 @@ class GlobalLayer(nn.Module):
         self.feed_residual = Residual(backbone.width, backbone.norm, dropout)
 
     def keys_values(self, local: Tensor) -> tuple[Tensor, Tensor]:
-        """Of the local states (U, M, D): each (U, H, M, D/H)."""
+        """Compute keys and values of the local states (U, M, D): each (U, H, M, D/H)."""
         normed = self.self_residual.norm(local) if self.self_residual.pre else local
         return self.attention.attention.keys_values(normed)
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
-        """Global states (G, N, S, D) of local ones; arguments as in `SegmentAttention`."""
+        """Compute global states (G, N, S, D) from local ones; arguments as in `SegmentAttention`."""
         x = self.self_residual(x, lambda y: self.attention(y, keys, values, mask, distance))
         output: Tensor = self.feed_residual(x, self.feed_forward)
         return output
 
     def start_at_zero(self) -> None:
-        """Let it add nothing to a pre-norm stream."""
+        """Make the layer add nothing to a pre-norm stream."""
         if self.self_residual.pre:
             nn.init.zeros_(self.attention.attention.output.weight)
             nn.init.zeros_(self.feed_forward.outer.weight)
 
 
 class GlobalAttention(nn.Module):
-    """The attention of such a layer alone, without a residual connection (`paper`)."""
+    """The attention of a `GlobalLayer` alone, without a residual connection (`paper`)."""
 
     def __init__(self, config: GlobalLocalConfig, backbone: BackboneConfig, dropout: float) -> None:
         super().__init__()
@@ -116,11 +116,11 @@ class GlobalAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def keys_values(self, local: Tensor) -> tuple[Tensor, Tensor]:
-        """As in `GlobalLayer`."""
+        """Compute the same as in `GlobalLayer`."""
         return self.attention.attention.keys_values(self.norm(local))
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
-        """As in `GlobalLayer`."""
+        """Compute the same as in `GlobalLayer`."""
         attended: Tensor = self.dropout(self.attention(self.norm(x), keys, values, mask, distance))
         return attended
 
@@ -140,7 +140,7 @@ class Fusion(nn.Module):
         self.norm = nn.LayerNorm(backbone.width) if backbone.norm == "post" else nn.Identity()
 
     def forward(self, local: Tensor, whole: Tensor) -> Tensor:
-        """Of two tensors (B, S, D)."""
+        """Fuse local and global states, both (B, S, D)."""
         if self.gate is not None:
             g = self.open(self.gate(torch.cat([local, whole], dim=-1)))
             mixed = (1 - g) * local + g * whole

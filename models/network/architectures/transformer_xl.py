@@ -1,15 +1,15 @@
-"""Relative positions and a memory of the sentence before: Dai et al. 2019, "Transformer-XL", section 3, for a decoder.
+"""Relative positions and a memory of the previous sentence in a decoder: Dai et al. 2019, "Transformer-XL", section 3.
 
-Keys and values are the memory's and then the current sentence's. The score of key j for query i is
+Keys and values are those of the memory, followed by those of the current sentence. The score of key j for query i is
 
     ((q_i + u) k_j + (q_i + v) W_r R_{i-j}) / sqrt(D/H)
 
-with R_d a sinusoid of the distance d, W_r a matrix of each layer, u and v vectors that all layers share. The
-projections are those of the backbone's self-attention, so a sentence model can be taken over. Its decoder knows other
-positions, though. A warm start, which is not in the paper, keeps those, lets distances say nothing at first, and adds
-b D/H to the scores of the memory's keys, with b a number of each layer and head that begins at -1: a word of the memory
-weighs e^-sqrt(D/H) of what it would among the sentence's own, until it is worth more. (A b for each term of the product
-of q and k, since a bias that stood for itself would hardly move at the learning rate of the rest.)
+with R_d a sinusoid of the distance d, W_r a matrix per layer, and u and v vectors that all layers share. The
+projections are those of the backbone's self-attention, so a sentence model can be taken over, although its decoder
+uses other positions. A warm start, which is not in the paper, keeps those, lets distances count for nothing at first,
+and adds b D/H to the scores of the memory's keys, with a number b per layer and head that starts at -1: a word of the
+memory then weighs e^-sqrt(D/H) of what it would within the sentence, until training raises it. (One b for each term of
+the product of q and k, since a single bias would hardly move at the learning rate of the other parameters.)
 """
 
 import math
@@ -27,13 +27,13 @@ from models.network.state import ROOM, State
 
 
 class RelativeAttention(nn.Module):
-    """Self-attention of all decoder layers, over the past of the sentence and the memory of the one before.
+    """Self-attention of all decoder layers, over the past of the sentence and the memory of the previous one.
 
-    Several words at a time are decoded only by hypotheses that have begun together (`State.starts` is not set).
+    Several words at a time can only be decoded by hypotheses that began together (`State.starts` is not set).
 
-    The memory of a layer is its input at every word of the sentence before, from <s> to the last word. It stands in
+    The memory of a layer is its input at every word of the previous sentence, from <s> to the last word. It is in
     `state.fixed` as `memory.<layer>` (B, M, D) and `memory.real` (B, M), padded on the left, so that a distance is the
-    same in all rows; hypotheses share it. What a sentence leaves itself stands in `state.past`, or in `state.left`.
+    same in all rows; hypotheses share it. What a sentence itself leaves is in `state.past`, or in `state.left`.
     """
 
     distances: Tensor
@@ -49,12 +49,12 @@ class RelativeAttention(nn.Module):
         self.memory_biases = nn.ParameterList(
             nn.Parameter(torch.zeros(config.heads)) for _ in range(config.decoder_layers * warm_start)
         )
-        # A sentence and the one before it, both as long as any may be.
+        # A sentence and the previous one, both of maximum length.
         table = sinusoidal_positions(2 * config.max_length, config.width, first=0)
         self.register_buffer("distances", table, persistent=False)
 
     def reset(self) -> None:
-        """Initialise u and v as the authors' code does, or all of it for a warm start."""
+        """Initialise u and v as the authors' code does; for a warm start, all parameters."""
         for bias in (self.content_bias, self.position_bias):
             nn.init.zeros_(bias) if self.warm_start else nn.init.normal_(bias, std=0.02)
         for bias in self.memory_biases:
@@ -64,12 +64,12 @@ class RelativeAttention(nn.Module):
                 nn.init.zeros_(weight)
 
     def see(self, tokens: Tensor, state: State) -> None:
-        """Note which of the tokens (R, T) that are decoded at once are words, and will be remembered."""
+        """Record which of the tokens (R, T), when decoded all at once, are words that will be remembered."""
         if not state.cached:
             state.left["real"] = tokens.ne(PAD) & tokens.ne(EOS)
 
     def forward(self, layer: int, x: Tensor, attention: Attention, residual: Residual, state: State) -> Tensor:
-        """The self-attention sub-layer of a decoder layer, (R, T, D)."""
+        """Apply the self-attention sub-layer of a decoder layer, (R, T, D)."""
         left = state.extend(f"left.{layer}", x)
         if not state.cached:
             state.left[str(layer)] = left
@@ -77,7 +77,7 @@ class RelativeAttention(nn.Module):
         return residual(x, lambda y: self._attend(layer, y, attention, memory, state))
 
     def finish(self, state: State, rows: Tensor) -> Memory:
-        """The memory that these hypotheses (R',) leave, without gradients."""
+        """Return the memory that these hypotheses (R',) leave, without gradients."""
         layers = range(len(self.positions))
         if state.cached:
             left = {str(i): state.past[f"left.{i}"][: state.position, rows].transpose(0, 1) for i in layers}
@@ -93,7 +93,7 @@ class RelativeAttention(nn.Module):
     def _memory(
         self, layer: int, attention: Attention, residual: Residual, state: State
     ) -> tuple[Tensor, Tensor] | None:
-        """Keys and values of the memory, (B, H, M, D/H); computed once a sentence, in place of the memory itself."""
+        """Return keys and values of the memory, (B, H, M, D/H), which replace it and are computed once per sentence."""
         names = f"memory.{layer}.keys", f"memory.{layer}.values"
         inputs = state.fixed.pop(f"memory.{layer}", None)
         if inputs is not None:
@@ -122,7 +122,7 @@ class RelativeAttention(nn.Module):
         memory: tuple[Tensor, Tensor] | None,
         state: State,
     ) -> Tensor:
-        """By a kernel what `_mix` gives, (R, T, H, D/H): the same for a row whatever its batch."""
+        """Compute `_mix` by a kernel, (R, T, H, D/H), with the same result for a row in any batch."""
         queries, keys, _ = words
         remembered = None if memory is None else Remembered(*memory, state.fixed["memory.real"])
         total = keys.size(2) + (0 if memory is None else memory[0].size(2))
@@ -141,7 +141,7 @@ class RelativeAttention(nn.Module):
         memory: tuple[Tensor, Tensor] | None,
         state: State,
     ) -> Tensor:
-        """What the words find in those before them and in the memory, (R, H, T, D/H)."""
+        """Attend from the words to those before them and to the memory, (R, H, T, D/H)."""
         by_content = queries + self.content_bias[:, None]
         scores = by_content @ keys.transpose(2, 3)
         if queries.size(2) > 1:
@@ -162,12 +162,12 @@ class RelativeAttention(nn.Module):
         return mixed
 
     def _memory_bias(self, layer: int) -> Tensor:
-        """What is added to the memory's scores, (H,)."""
+        """Return what is added to the memory's scores, (H,)."""
         heads, size = self.content_bias.shape
         return self.memory_biases[layer] * size if self.warm_start else self.content_bias.new_zeros(heads)
 
     def _by_position(self, layer: int, queries: Tensor, total: int, own: int, state: State) -> Tensor:
-        """(q + v) W_r R_d of every key, (R, H, T, total), of which the last `own` are the current sentence's."""
+        """Return (q + v) W_r R_d of every key, (R, H, T, total), the last `own` of them the current sentence's."""
         products = (queries + self.position_bias[:, None]) @ self._projected(layer, total, state)
         new = queries.size(2)
         if new == 1 and state.starts is None:
@@ -175,15 +175,15 @@ class RelativeAttention(nn.Module):
         places, keys = state.places(new), torch.arange(-(total - own), own, device=queries.device)
         if isinstance(places, slice):
             distance = torch.arange(places.start, places.stop, device=queries.device)[:, None] - keys
-        else:  # the memory ends where the sentence begins, and that is not at the first place
+        else:  # the memory ends where the sentence begins, which is not at place 0
             assert state.starts is not None
             distance = places[:, None, :, None] - keys + state.starts[:, None, None, None] * (keys >= 0)
-        # What is not there yet, or was before, may be at any distance.
+        # Keys that are not there yet, or precede the sentence, may get any distance.
         index = distance.clamp(0, products.size(-1) - 1).expand(*products.shape[:-1], total)
         return products.gather(-1, index)
 
     def _projected(self, layer: int, count: int, state: State) -> Tensor:
-        """W_r R_d for the distances d from 0 to `count` - 1, (H, D/H, count)."""
+        """Return W_r R_d for the distances d from 0 to `count` - 1, (H, D/H, count)."""
         name = f"distances.{layer}"
         known = state.shared.get(name)
         if known is None or known.size(-1) < count:
@@ -195,7 +195,7 @@ class RelativeAttention(nn.Module):
 
 
 def _shared(rows: Tensor, matrices: Tensor) -> Tensor:
-    """Product of (R, H, T, X) with (B, H, X, Y), one for the N hypotheses of a sentence each: (R, H, T, Y)."""
+    """Multiply (R, H, T, X) by (B, H, X, Y), shared by a sentence's N hypotheses, giving (R, H, T, Y)."""
     folded = rows.unflatten(0, (len(matrices), -1)).transpose(1, 2).flatten(2, 3)  # (B, H, N x T, X)
     product = folded @ matrices
     return product.unflatten(2, (-1, rows.size(2))).transpose(1, 2).flatten(0, 1)

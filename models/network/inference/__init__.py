@@ -1,1 +1,1 @@
-"""A trained network made ready to be decoded with: in 8 bits on a CPU, by captured graphs on a GPU."""
+"""A trained network prepared for fast decoding: in 8 bits on a CPU, by captured graphs on a GPU."""

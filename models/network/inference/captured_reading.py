@@ -1,7 +1,7 @@
-"""Encoding sentences and their contexts by captured graphs, as `frame` has the steps of decoding.
+"""Encoding of sentences and their contexts by captured graphs, as `frame` does for decoding steps.
 
-The encoders of a batch are some hundred kernels, which take Python several times as long to launch as they take to run.
-So each encoding is captured for each of a few shapes, and what is smaller than one is padded to it.
+Encoding a batch takes some hundred kernels, which Python takes several times as long to launch as they take to run.
+So the encoding is captured for a small number of shapes, and smaller inputs are padded to one of them.
 """
 
 import math
@@ -23,9 +23,9 @@ from models.network.state import State
 from models.network.state_cache import Compute
 
 FEW_TOKENS: Final = 2**12
-"""Padded tokens, of sentences and contexts together, of which a device is done before Python has launched it all."""
+"""Padded tokens, of sentences and contexts together, that a device encodes faster than Python can launch the work."""
 MOST_TOKENS: Final = 2**15
-"""Up to which a graph still pays, where at most half of them is padding. More keep the device busy for longer."""
+"""Padded tokens up to which a graph pays if at most half are padding; more than that keeps the device busy."""
 
 _Tensors = Mapping[str, Tensor]
 _Function = Callable[[_Tensors], _Tensors]
@@ -33,18 +33,18 @@ _Shape = tuple[tuple[str, torch.dtype, tuple[int, ...]], ...]
 
 
 class CapturedReading:
-    """What is read of batches before their first words, by graphs where there can be some, and where they pay.
+    """Encodes batches before decoding starts, by graphs where these are possible and worthwhile.
 
-    A shape is captured when it comes for the second time: it takes as long as some batches do, and some never return.
+    A shape is captured when it occurs the second time: capturing costs as much as some batches, and some never recur.
     """
 
     def __init__(self, capturing: Capturing, plain: ModelDecoder, limit: int) -> None:
-        """Read by graphs.
+        """Encode by graphs.
 
         Args:
-            capturing: makes them.
-            plain: does what they do, and does not hold this.
-            limit: bytes that graphs keep together for what they read and give.
+            capturing: makes the graphs.
+            plain: computes what the graphs capture; must not hold this object.
+            limit: bytes that all graphs may keep for their inputs and results.
         """
         self._capturing = capturing
         self._plain = plain
@@ -57,15 +57,15 @@ class CapturedReading:
         self._kept: OrderedDict[_Shape, _Graph] = OrderedDict()
 
     def clear(self) -> None:
-        """Free the memory."""
+        """Drop all graphs and free their memory."""
         self._kept.clear()
 
     def context(self, compute: Compute, *inputs: Tensor) -> Sequence[Tensor]:
-        """States of context (U, X or more, E) as `compute` gives them, until something else is read.
+        """Return context states (U, X or more, E) as `compute` gives them; valid until the next graph runs.
 
         Args:
-            compute: the same each time.
-            inputs: ids (U, X), padded on the right, of which a row may be padding alone.
+            compute: the same function each time.
+            inputs: ids (U, X), padded on the right; a row may be all padding.
         """
         named = {f"context.{number}": ids for number, ids in enumerate(inputs)}
 
@@ -76,11 +76,11 @@ class CapturedReading:
         return compute(*inputs) if found is None else list(found.values())
 
     def start(self, batch: Batch, context: Context) -> State | None:
-        """The state of a batch in its context, settled; nothing, if it cannot be had by a graph."""
+        """Return the settled state of a batch in its context, or None if no graph can compute it."""
         read = {"source": batch.source, **context}
         if self._lengths is None or not read.keys() <= self._lengths.keys():
             return None
-        begin = self._plain.begin  # all that the graph holds: not this object, nor what is read of this batch
+        begin = self._plain.begin  # all that the graph holds: neither this object nor this batch
 
         def function(read: _Tensors) -> _Tensors:
             context = {name: tensor for name, tensor in read.items() if name != "source"}
@@ -113,7 +113,7 @@ class CapturedReading:
         return self._capturing.make(lambda capture: _Graph(shape, function, capture, device))
 
     def _keep(self, shape: _Shape, graph: "_Graph") -> None:
-        """As the one that was used last; those before it go where all are too many bytes."""
+        """Keep a graph as the most recently used; drop the oldest ones while the total exceeds the limit."""
         self._kept[shape] = graph
         while len(self._kept) > 1 and sum(each.nbytes for each in self._kept.values()) > self._limit:
             other, _ = self._kept.popitem(last=False)
@@ -121,18 +121,18 @@ class CapturedReading:
 
 
 class _Graph:
-    """A function of tensors of one shape, captured."""
+    """A captured function of tensors of one shape."""
 
     def __init__(self, shape: _Shape, function: _Function, capture: Capture, device: torch.device) -> None:
-        """Make room for what it reads, in which there is nothing but padding yet, and capture it."""
+        """Allocate its inputs, all padding for now, and capture it."""
         self._room = {name: torch.zeros(sizes, dtype=kind, device=device) for name, kind, sizes in shape}
         self._function = function
         self._replay = capture(self._run)
         self.nbytes = 0
-        """Of what it reads and gives, once it has run."""
+        """Bytes of its inputs and results, once it has run."""
 
     def run(self, inputs: _Tensors) -> _Tensors:
-        """The result for inputs of its shape or less, and for padding at their ends; the next one overwrites it."""
+        """Return the result for inputs of its shape or smaller ones, padded at the end; the next run overwrites it."""
         for name, tensor in inputs.items():
             put_into(tensor, self._room[name], PAD)
         found: _Tensors = self._replay()
@@ -145,7 +145,7 @@ class _Graph:
 
 
 def _padded(shape: torch.Size, length: int | None, most: int) -> tuple[int, ...]:
-    """The sizes of the room for a tensor: each of rows and lengths is one of few."""
+    """Round the rows and the length of a tensor's shape up to one of a few sizes."""
     sizes = [few(shape[0]), *shape[1:]]
     if length is not None:
         sizes[length] = room_for(sizes[length], most)
@@ -153,5 +153,5 @@ def _padded(shape: torch.Size, length: int | None, most: int) -> tuple[int, ...]
 
 
 def _pays(padded: int, real: int) -> bool:
-    """Whether a graph of so many tokens is faster than Python, of which so many are real, or padding of the batch."""
+    """Whether a graph over `padded` tokens beats Python, if the batch has `real` ones, its own padding included."""
     return padded <= FEW_TOKENS or padded <= min(MOST_TOKENS, 2 * real)

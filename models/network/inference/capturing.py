@@ -1,4 +1,4 @@
-"""Captures that are tried for as long as none fails."""
+"""Captures that are attempted until one fails."""
 
 import logging
 from collections.abc import Callable
@@ -14,18 +14,18 @@ _log: Final = logging.getLogger(__name__)
 
 
 class Capturing:
-    """Makes what needs a capture, until one fails."""
+    """Makes captured objects, until a capture fails."""
 
     def __init__(self, capture: Capture, what: str) -> None:
-        """Try captures; the log says what is done without, after one that has failed."""
+        """Attempt captures; after one has failed, the log says what goes on without them."""
         self._capture: Capture | None = capture
         self._what = what
 
     def make(self, make: Callable[[Capture], T]) -> T | None:
-        """What `make` makes with a capture, unless this one fails, or one before it has.
+        """Return what `make` builds with a capture, or None if this capture fails or an earlier one did.
 
         Raises:
-            torch.OutOfMemoryError: the device has no memory for it.
+            torch.OutOfMemoryError: the device has too little memory for it.
         """
         if self._capture is None:
             return None
@@ -34,12 +34,12 @@ class Capturing:
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
-            # A capture that has failed ends with an error of its own. Only their words are kept: they hold the memory.
+            # Ending a failed capture raises another error. Only the messages are kept: the errors hold memory.
             reasons = [str(each) for each in (error.__context__, error) if each is not None]
         for reason in reasons:
             if says_no_memory(reason):
                 raise torch.OutOfMemoryError(reason)
         _log.warning("%s without captured graphs: %s", self._what, reasons[0].partition("\n")[0])
-        # What a failed capture has taken from its pool stays reserved until the process ends, in torch 2.13 at least.
+        # What a failed capture took from its pool stays reserved until the process ends, at least in torch 2.13.
         self._capture = None
         return None

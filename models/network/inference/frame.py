@@ -1,7 +1,8 @@
-"""Decoding whose tensors keep shape and place from step to step: what a step is captured over, and replayed.
+"""Decoding with tensors of fixed shape and address, so that a step can be captured once and replayed.
 
-A frame is room for a batch, and each of its sizes is one of few (`Shape.of`): what is smaller is put into it, and what
-is beyond it is padding that nobody sees. Where a step writes is a number in memory, which the step itself raises.
+A frame is room for a batch, each of its sizes one of a few (`Shape.of`): smaller batches are copied into it, and the
+rest is padding that nothing reads. The position at which a step writes is a number on the device, which the step
+itself increments.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,10 +20,10 @@ from models.network.inference.static_state import StaticState
 from models.network.state import MASK, State
 
 Step = Callable[[Tensor, State], Tensor]
-"""Gives the scores of the next token, (R, V), after the last ones, (R,); advances the state."""
+"""Returns scores of the next token, (R, V), after the last ones, (R,), and advances the state."""
 
 _Found = tuple[Tensor, tuple[Tensor, ...]]
-"""The scores of a step, and what a choice has found in them."""
+"""Scores of a step, and what a choice has found in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,13 @@ class Shape:
     beam: int
     room: int
     fixed: tuple[Named, ...]
-    """Each tensor that belongs to the sentences, its sizes without that of the batch."""
+    """Each per-sentence tensor, with its sizes except the batch's."""
     choice: Choice | None = None
-    """What the step takes of its scores; nothing, if somebody else does."""
+    """How the step chooses from its scores; None if the caller chooses."""
 
     @classmethod
     def of(cls, state: State, rows: int, choice: Choice | None = None) -> Self:
-        """The frame in which the next word of a state with so many hypotheses is decoded, and chosen."""
+        """Return the shape of the frame in which a state's next word, for so many rows, can be decoded and chosen."""
         sentences = len(next(iter(state.fixed.values())))
         fixed = tuple((name, tensor.dtype, _bucket(name, tensor.shape)) for name, tensor in state.fixed.items())
         room = room_for(state.position + 1)
@@ -47,16 +48,16 @@ class Shape:
 
 
 class Frame:
-    """Room for batches of a shape, and the step over it."""
+    """Room for batches of one shape, and the captured step over it."""
 
     def __init__(self, shape: Shape, step: Step, capture: Capture, device: torch.device) -> None:
-        """Make room, and have the step captured over it.
+        """Allocate the room and capture the step over it.
 
         Args:
-            shape: of the frame.
-            step: of a decoder.
-            capture: is given a step that may be done with anything.
-            device: of everything.
+            shape: shape of the frame.
+            step: a decoder's step.
+            capture: captures a function that may be run on whatever the buffers contain.
+            device: device of all tensors.
         """
         rows = shape.sentences * shape.beam
         self.shape = shape
@@ -75,28 +76,28 @@ class Frame:
         )
         self._step = step
         self.words = Blocks.room([], device)
-        """The room for words."""
+        """The room for what each word leaves, `State.past`."""
         self._result_bytes = self._run()[0].nbytes
         wanted = [(name, cache.dtype, tuple(cache.shape)) for name, cache in self._state.past.items()]
-        self._state.past.clear()  # whose memory is needed now
+        self._state.past.clear()  # its memory is needed now
         self.words = Blocks.room(wanted, device)
         self._state.past |= self.words.tensors
         self._replay = capture(self._run)
 
     @property
     def nbytes(self) -> int:
-        """Memory that is held for batches, for the result of a step, and for what it moves at once."""
+        """Bytes held for batches, for the result of a step, and for the largest block moved at once."""
         parts = self._state.fixed, self._state.past
         moved = max((part.together.nbytes for part in self._moved), default=0)
         return self._result_bytes + moved + sum(tensor.nbytes for part in parts for tensor in part.values())
 
     def fill(self, state: State, blocks: Blocks | None = None, words: Blocks | None = None) -> None:
-        """Take in what a state has; of what stands here already, nothing moves.
+        """Copy in a state; tensors that are already here are not moved.
 
         Args:
-            state: its tensors.
-            blocks: what belongs to the sentences, if it is in blocks.
-            words: what its words have left, if that is.
+            state: the state to copy.
+            blocks: the state's per-sentence tensors in blocks, if they are stored so.
+            words: what its words have left in blocks, likewise.
         """
         room = self._fixed if blocks is not None else Blocks.apart(self._fixed.tensors)
         for part, space in zip((blocks or Blocks.apart(state.fixed)).parts, room.parts, strict=True):
@@ -122,50 +123,50 @@ class Frame:
             put_into(known, space.together[:, : state.position, : known.size(2)])
 
     def _has(self, state: State) -> bool:
-        """Whether the words of a state stand here, wherever each is."""
+        """Whether the words of a state are stored in this frame, in whatever columns."""
         return all(cache.data_ptr() == self._state.past[name].data_ptr() for name, cache in state.past.items())
 
     def fixed(self, sentences: int) -> Blocks:
-        """What belongs to the first sentences, in place."""
+        """Return the tensors of the first sentences, as views."""
         return self._fixed.first(sentences)
 
     def past(self, rows: int) -> dict[str, Tensor]:
-        """What belongs to the first hypotheses, in place: all words, where they are looked up."""
+        """Return the past of the first hypotheses, as views; that of all, if words are looked up."""
         if self._state.columns is not None:
             return dict(self._state.past)
         return {name: cache[:, :rows] for name, cache in self._state.past.items()}
 
     def columns(self, rows: int) -> Tensor | None:
-        """Where the words of the first hypotheses are looked up, in place, if they are."""
+        """Return the columns of the first hypotheses' words, as a view, or None if words are not looked up."""
         return None if self._state.columns is None else self._state.columns[:rows]
 
     def step(self, tokens: Tensor, origins: Tensor | None) -> Tensor:
-        """Go on by a token.
+        """Decode one step.
 
         Args:
-            tokens: (R,) the last ones, of fewer hypotheses than there is room for, or as many.
-            origins: (R,) what each of them continues, if that has changed since the last step; with a beam only.
+            tokens: (R,), the last tokens, of at most as many hypotheses as there is room for.
+            origins: (R,), the hypothesis that each continues, if changed since the last step; with a beam only.
 
         Returns:
-            As the captured step, for these hypotheses.
+            The captured step's scores for these hypotheses.
         """
         if self.shape.choice is None:
             return self._go_on(tokens, origins)[0][: len(tokens)]
-        totals = self._totals.clone()  # which whoever chooses for itself may have been given, and needs
+        totals = self._totals.clone()  # the caller may still hold and need these
         scores = self._go_on(tokens, origins)[0][: len(tokens)]
         self._totals.copy_(totals)
         return scores
 
     def choose(self, tokens: Tensor, totals: Tensor | None, origins: Tensor | None) -> Chosen:
-        """Go on by a token, and choose the next one by the choice of the shape.
+        """Decode one step and choose the next tokens, as the shape's `choice` does.
 
         Args:
-            tokens: as of `step`.
-            totals: (B, N) log-probabilities of the hypotheses so far, if the choice depends on them.
-            origins: as of `step`.
+            tokens: as in `step`.
+            totals: (B, N), log-probabilities of the hypotheses so far, if the choice depends on them.
+            origins: as in `step`.
 
         Returns:
-            What was chosen: what is found is the caller's, the rest stands where the next step reads it.
+            The choice: `found` is a copy for the caller, the rest are the buffers that the next step reads.
         """
         rows = len(tokens)
         sentences = rows // self.shape.beam
@@ -183,7 +184,7 @@ class Frame:
         return found
 
     def _run(self) -> _Found:
-        """The scores of the next token, and what the choice finds in them; goes on with what it chooses."""
+        """Compute the next token's scores and what the choice finds in them, and store the choice for the next step."""
         if self._moves and self._state.columns is not None:
             self._state.move(self._origins)
         else:
@@ -196,7 +197,7 @@ class Frame:
         return scores, self._take(self.shape.choice(scores, self._totals, said))
 
     def _take(self, chosen: Chosen) -> tuple[Tensor, ...]:
-        """Let the next step go on with what was chosen; gives what was found."""
+        """Store what was chosen for the next step, and return what was found."""
         put_into(chosen.tokens, self._tokens)
         put_into(chosen.totals, self._totals)
         if chosen.rows is not None:
@@ -205,12 +206,12 @@ class Frame:
 
     @property
     def _moved(self) -> Sequence[Block]:
-        """What a step moves from hypothesis to hypothesis: nothing, where words are looked up."""
+        """The blocks that a step reorders between hypotheses: none, if words are looked up."""
         return self.words.parts if self._moves and self._state.columns is None else ()
 
 
 def _bucket(name: str, shape: torch.Size) -> tuple[int, ...]:
-    """The sizes of a tensor (B, ...) without the first; lengths are those of a frame."""
+    """Return the sizes of a tensor (B, ...) without the first, lengths rounded up to those of a frame."""
     sizes = list(shape[1:])
     place = {4: 2 if name.endswith(MASK) else 1, 2: 0}.get(len(shape))
     if place is not None:  # masks (B, 1, 1, S), keys and values (B, H, S, D/H), words (B, S)

@@ -1,4 +1,4 @@
-"""A residual connection that hands itself to its sub-layer, which computes both together."""
+"""A residual connection that passes itself to its sub-layer, which computes both together."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -9,14 +9,14 @@ from models.network.layers import Residual
 
 
 class FramedResidual(Residual):
-    """A residual connection: together with its sub-layer, if that can be."""
+    """A residual connection that is computed together with its sub-layer where possible."""
 
     def __init__(self, residual: Residual, frame: Any) -> None:  # noqa: ANN401 - each kind of sub-layer has its own
-        """What `residual` is.
+        """Replace `residual`.
 
         Args:
-            residual: that this one takes the place of.
-            frame: the same for sub-layers that have an `inside` (`models.network.layers.Framed`).
+            residual: the connection to replace.
+            frame: describes the connection to sub-layers that have an `inside` (`models.network.layers.Framed`).
         """
         nn.Module.__init__(self)
         self.norm, self.dropout, self.pre = residual.norm, residual.dropout, residual.pre

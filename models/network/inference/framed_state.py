@@ -1,4 +1,4 @@
-"""States of sentences that come and go, while each step is done in a frame; see `frame`."""
+"""Decoding states whose sentences come and go, while each step runs in a frame; see `frame`."""
 
 import weakref
 from collections.abc import Mapping
@@ -14,47 +14,47 @@ from models.network.inference.frame import Frame, Shape
 from models.network.state import State
 
 FRAME_BYTES: Final = 2 * 2**30
-"""Of frames that wait for a batch of their shape: twenty of 128 sentences of 64 tokens, six layers of width 512. What
-encodes batches may take as much."""
+"""Limit for idle frames: twenty of 128 sentences of 64 tokens, with six layers of width 512. Graphs that encode batches
+may take as much again."""
 FRAME_SHARE: Final = 16
-"""One part of so many of a GPU's memory, where that is more."""
+"""Divisor of a GPU's memory that gives the limit instead, where that is more."""
 
 
 def frame_bytes(device: torch.device) -> int:
-    """What frames that wait may take on a device."""
+    """Return the bytes that idle frames may take on a device."""
     if device.type != "cuda":
         return FRAME_BYTES
     return max(FRAME_BYTES, torch.cuda.get_device_properties(device).total_memory // FRAME_SHARE)
 
 
 class Frames:
-    """Frames that no state uses; those that were used longest ago go first, and the last one stays."""
+    """Idle frames, which no state uses; the least recently used are dropped first, and the last one is always kept."""
 
     def __init__(self, limit: int = FRAME_BYTES) -> None:
-        """Keep frames of at most `limit` bytes together."""
+        """Keep frames of at most `limit` bytes in total."""
         self._limit = limit
         self._idle: list[Frame] = []
 
     def take(self, shape: Shape) -> Frame | None:
-        """A frame of a shape, if there is one; it is the caller's until it is given back."""
+        """Take a frame of a shape, or None; the caller owns it until giving it back."""
         for place in reversed(range(len(self._idle))):
             if self._idle[place].shape == shape:
                 return self._idle.pop(place)
         return None
 
     def give(self, frame: Frame) -> None:
-        """Let a frame be used again."""
+        """Return a frame to be reused."""
         self._idle.append(frame)
         while len(self._idle) > 1 and sum(idle.nbytes for idle in self._idle) > self._limit:
             self._idle.pop(0)
 
     def clear(self) -> None:
-        """Free the memory."""
+        """Drop all idle frames and free their memory."""
         self._idle.clear()
 
 
 class Hold:
-    """A frame in use, which is given back when nobody holds it any more."""
+    """A frame in use, given back as soon as nothing references this object any more."""
 
     def __init__(self, frame: Frame, frames: Frames) -> None:
         self.frame: Final = frame
@@ -63,31 +63,31 @@ class Hold:
 
 @dataclass
 class FramedState(State):
-    """A state that may stand in a frame. Whatever changes it, but a step, takes it out first."""
+    """A state that may be stored in a frame. Every change except a step takes it out of the frame first."""
 
     hold: Hold | None = None
-    """The frame that its tensors stand in, or some of them."""
+    """The frame that holds some or all of its tensors."""
     framed: bool = False
-    """Whether all of them do, as the frame's step needs it."""
+    """Whether the frame holds all of them, ready for its step."""
     origins: Tensor | None = None
-    """(R,) what each hypothesis continues of what stands in the frame, if the next step has yet to move it."""
+    """(R,): the hypothesis in the frame that each one continues, if the next step has yet to move them."""
     blocks: Blocks | None = None
-    """What `fixed` is, if it has stood in a frame, unless something was put in the place of a tensor."""
+    """`fixed` in blocks, if it has been in a frame; stale if a tensor has been replaced since."""
     words: Blocks | None = None
-    """The same of `past`, if words are looked up: else they are moved one by one."""
+    """`past` in blocks, likewise, if words are looked up; otherwise they are moved one by one."""
 
     @property
     def sentences(self) -> int:
-        """B."""
+        """Number of sentences, B."""
         return len(next(iter(self.fixed.values())))
 
     @property
     def choice(self) -> Choice | None:
-        """What is chosen in the frame that it stands in, or stood in last."""
+        """The choice of the frame that holds it, or held it last."""
         return None if self.hold is None else self.hold.frame.shape.choice
 
     def fits(self, rows: int, choice: Choice | None = None) -> bool:
-        """Whether the next word of so many hypotheses can be decoded where they are, and chosen, if it is to be."""
+        """Whether the next word of so many hypotheses can be decoded in the frame as it is, and chosen if requested."""
         if not self.framed or self.hold is None:
             return False
         shape = self.hold.frame.shape
@@ -104,27 +104,27 @@ class FramedState(State):
         self.hold, self.framed = hold, True
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Do the frame's step, if it fits; as `Frame.step`."""
+        """Run the frame's step, which must fit; see `Frame.step`."""
         assert self.hold is not None
         origins, self.origins = self.origins, None
         self.position += 1
         return self.hold.frame.step(tokens, origins)
 
     def choose(self, tokens: Tensor, totals: Tensor | None) -> Chosen:
-        """Do the frame's step, if it fits, and choose as it does; as `Frame.choose`."""
+        """Run the frame's step, which must fit, and choose; see `Frame.choose`."""
         assert self.hold is not None
         origins, self.origins = self.origins, None
         self.position += 1
         return self.hold.frame.choose(tokens, totals, origins)
 
     def leave(self) -> None:
-        """Be like any other state; tensors stay in the frame until they are changed."""
+        """Become an ordinary state; tensors stay in the frame until they are changed."""
         origins, self.origins, self.framed = self.origins, None, False
         if origins is not None:
             super().reorder(origins)
 
     def reorder(self, rows: Tensor) -> None:
-        """As any state; the hypotheses of a beam that stays as wide are moved by the next step."""
+        """Reorder as any state; within a beam of the same width, the next step moves the hypotheses."""
         if self.hold is not None and self.hold.frame.shape.beam > 1 and self.fits(len(rows)):
             self.origins = rows if self.origins is None else self.origins[rows]
             return
@@ -132,7 +132,7 @@ class FramedState(State):
         super().reorder(rows)
 
     def keep(self, sentences: Tensor) -> None:
-        """As any state; what stands in a frame leaves it in few kernels."""
+        """Keep sentences as any state; blocks that are in a frame are moved by a few kernels."""
         self.leave()
         whole = _whole(self.blocks, self.fixed)
         if whole is None:
@@ -143,19 +143,19 @@ class FramedState(State):
             self.fixed = dict(self.blocks.tensors)
 
     def cut(self, words: Tensor) -> None:
-        """As any state."""
+        """Leave the frame, then do as any state."""
         self.leave()
         super().cut(words)
 
     def join(self, others: State, rows: int, joining: int) -> None:
-        """As any state."""
+        """Leave the frame, then do as any state."""
         self.leave()
         if isinstance(others, FramedState):
             others.leave()
-        self.blocks = None  # whose memory is needed
+        self.blocks = None  # their memory is needed
         super().join(others, rows, joining)
 
 
 def _whole(blocks: Blocks | None, tensors: Mapping[str, Tensor]) -> Blocks | None:
-    """Blocks, if these tensors are all of them."""
+    """Return the blocks if they consist of exactly these tensors, else None."""
     return blocks if blocks is not None and blocks.are(tensors) else None

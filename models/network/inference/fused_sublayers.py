@@ -1,7 +1,7 @@
-"""Sub-layers of one word a row on a GPU, each in as few kernels as there are products in it, and one or two more.
+"""Sub-layers for one word per row on a GPU, each with one kernel per matrix product and one or two more.
 
-What a step of decoding takes there is not its arithmetic but the number of its kernels (`models.kernels.gpu`). Whole
-sentences, as in encoders, are torch's.
+The cost of a decoding step there is not its arithmetic but its number of kernels (`models.kernels.gpu`). Whole
+sentences, as in encoders, are left to torch.
 """
 
 from typing import Any, Final
@@ -17,22 +17,22 @@ from models.network.layers import Attention, FeedForward, Residual, additive
 
 
 class FusedAttention:
-    """What computes an attention of one word a row; satisfies `models.network.layers.StepKernel`."""
+    """Attention for one word per row; satisfies `models.network.layers.StepKernel`."""
 
     def __init__(self, attention: Attention) -> None:
-        """Compute `attention`, whose weights stay as they are."""
+        """Compute `attention`, whose weights are not changed."""
         self._attention: Final = attention
         self._output: Final = _Closing(attention.output)
 
     @staticmethod
     def mix(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        """Attention alone, (R, 1, D), of queries (R, 1, D), without projections."""
+        """Attend, (R, 1, D), from queries (R, 1, D), without projections."""
         if keys.stride() != values.stride():
             keys, values = keys.contiguous(), values.contiguous()
         return attend_fixed(queries.contiguous(), keys, values, additive(mask, queries.dtype))
 
     def attend_fixed(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: nn.LayerNorm) -> Tensor:
-        """Attention to what sentences have, with a norm before it and a residual connection around it, (R, 1, D)."""
+        """Attend to fixed keys of sentences, with a pre-norm and a residual connection around it, (R, 1, D)."""
         normed, carried = self._output.enter(x, frame)
         return self._output.close(self.mix(self._attention.query(normed)[:, None], keys, values, mask), carried)
 
@@ -45,15 +45,15 @@ class FusedAttention:
         starts: Tensor | None,
         frame: nn.LayerNorm | None,
     ) -> Tensor:
-        """Self-attention of one more word each, (R, 1, D), whose keys and values are added to those of the past.
+        """Compute self-attention of one new word per row, (R, 1, D), whose keys and values are added to the past.
 
         Args:
             x: (R, 1, D).
             past: keys and values, (more than `position`, R or more, D).
-            position: the words that are there; on the device, (1,), if it is to be read there.
+            position: number of words in the past; a tensor (1,) if it is to be read on the device.
             columns: as in `State`.
             starts: as in `State`.
-            frame: the norm before it, if a residual connection is around it.
+            frame: the norm before it; None if it has no residual connection around it.
         """
         here = columns.new_full((1,), position) if isinstance(position, int) else position
         starts = columns.new_zeros(len(columns)) if starts is None else starts
@@ -65,16 +65,16 @@ class FusedAttention:
 
 
 class FusedFeedForward(FeedForward):
-    """A feed-forward layer that computes its residual connection, too."""
+    """A feed-forward layer that also computes its residual connection."""
 
     def __init__(self, layer: FeedForward) -> None:
-        """What `layer` is."""
+        """Replace `layer`."""
         nn.Module.__init__(self)
         self.inner, self.outer, self.activation = layer.inner, layer.outer, layer.activation
         self._closing = _Closing(self.outer)
 
     def inside(self, x: Tensor, frame: nn.LayerNorm) -> Tensor | None:
-        """Of one word a row, (R, 1, D); nothing for more of them, or for blocks of sentences."""
+        """Compute one word per row, (R, 1, D), with its residual connection; None for several words or sentences."""
         if x.dim() != 3 or x.size(1) > 1:
             return None
         normed, carried = self._closing.enter(x, frame)
@@ -82,10 +82,10 @@ class FusedFeedForward(FeedForward):
 
 
 class FusedContextAttention(ContextAttention):
-    """A gated context sub-layer with a norm before it."""
+    """A gated context sub-layer with pre-norm."""
 
     def __init__(self, sublayer: ContextAttention) -> None:
-        """What `sublayer` is."""
+        """Replace `sublayer`."""
         nn.Module.__init__(self)
         self.attention, self.norm, self.gate = sublayer.attention, sublayer.norm, sublayer.gate
         self.dropout, self.order = sublayer.dropout, sublayer.order
@@ -103,28 +103,28 @@ class FusedContextAttention(ContextAttention):
 
 
 class _Closing:
-    """The last product of a sub-layer, which adds what it is given on the way."""
+    """The last product of a sub-layer, which adds the residual stream in the same kernel."""
 
     def __init__(self, layer: nn.Linear) -> None:
         self._layer: Final = layer
         self._nought: Final = layer.weight.new_zeros(len(layer.weight)) if layer.bias is None else None
 
     def enter(self, x: Tensor, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
-        """What the sub-layer reads of x (R, 1, D), and what is to be added to its result, (R, D) each."""
+        """Return the sub-layer's input from x (R, 1, D), and what is to be added to its result, (R, D) each."""
         return enter(x[:, 0].contiguous(), norm, self._layer.bias if self._nought is None else self._nought)
 
     def close(self, x: Tensor, carried: Tensor) -> Tensor:
-        """(R, 1, D) of x (R, 1, E)."""
+        """Return the sub-layer's output (R, 1, D) from x (R, 1, E)."""
         return torch.addmm(carried, x[:, 0], self._layer.weight.T)[:, None]
 
 
 def fused_residual(residual: Residual) -> Residual:
-    """A residual connection as sub-layers here take it."""
+    """Wrap a residual connection for the sub-layers here."""
     return FramedResidual(residual, residual.norm)
 
 
 def can_be_fused(module: Any) -> bool:  # noqa: ANN401 - any module
-    """Whether it is one of those whose norm stands before the sub-layer."""
+    """Whether the module has a kernel here: residuals and context sub-layers need pre-norm, the latter also a gate."""
     if isinstance(module, ContextAttention):
         return module.order == "pre" and module.gate is not None
     return not isinstance(module, Residual) or module.pre

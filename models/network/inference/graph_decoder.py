@@ -1,4 +1,4 @@
-"""Decoding by steps that are captured once for each shape of a batch; see `models.network.inference.frame`."""
+"""Decoding by steps that are captured once per batch shape; see `models.network.inference.frame`."""
 
 import torch
 from torch import Tensor
@@ -17,23 +17,23 @@ from models.network.state import State
 
 
 class GraphDecoder(ModelDecoder):
-    """A decoder whose steps are captured; where that fails, one as any other."""
+    """A decoder whose steps are captured; where that fails, an ordinary one."""
 
     def __init__(self, model: TranslationModel, capture: Capture | None = None) -> None:
-        """Decode with `model`, which is in evaluation mode and on its device.
+        """Decode with `model`, which must be in evaluation mode and on its device.
 
         Args:
-            model: whose steps are done.
-            capture: captures them, in place of CUDA.
+            model: the model to decode with.
+            capture: captures steps, in place of CUDA.
         """
         super().__init__(model)
-        self._plain = ModelDecoder(model)  # whose steps are captured: frames that held this one would outlive it
+        self._plain = ModelDecoder(model)  # its steps are captured: frames holding `self` would outlive it
         self._device = model.backbone.positions.device
         self._chooses = self._device.type == "cpu" or has_fused_kernels(self._device)
         limit = frame_bytes(self._device)
         self._steps = Capturing(capture or CudaGraphs(self._device), "decoding goes on")
         self._frames = Frames(limit)
-        # With graphs of its own: the memory of those that no batch is in can be given back while others decode.
+        # Separate graphs: memory of graphs that no batch is using can be released while others decode.
         reads = Capturing(capture or CudaGraphs(self._device), "sentences are encoded")
         self._reading = CapturedReading(reads, self._plain, limit)
 
@@ -46,18 +46,18 @@ class GraphDecoder(ModelDecoder):
         return FramedState(state.fixed, cached=True, shared=state.shared)
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
-        """Scores of the next token, (R, V), after the last ones (R,)."""
+        """Return scores of the next token, (R, V), after the last ones (R,)."""
         assert isinstance(state, FramedState)
         if state.position == 0 and self.model.architecture.recurrent:
-            return super().step(tokens, state)  # which computes what is needed of the memory once a sentence
+            return super().step(tokens, state)  # computes once per sentence what is needed of the memory
         if state.fits(len(tokens)) or self._enter(state, len(tokens), state.choice):
             return state.step(tokens)
         return super().step(tokens, state)
 
     def choose(self, tokens: Tensor, totals: Tensor | None, state: State, choice: Choice) -> Chosen | None:
-        """Go on by one token and choose what comes next, by one graph, where there is one.
+        """Take one step and choose the next tokens in one graph, or return None if there is none.
 
-        Not by the many kernels that choose without those of `models.kernels.gpu`, of which some may not be captured.
+        Without the fused kernels of `models.kernels.gpu`, choosing takes many kernels; some cannot be captured.
         """
         assert isinstance(state, FramedState)
         if not self._chooses or (state.position == 0 and self.model.architecture.recurrent):
@@ -67,13 +67,13 @@ class GraphDecoder(ModelDecoder):
         return None
 
     def free(self) -> None:
-        """Give back the memory of the frames that no state is in, and of what reads batches."""
+        """Release the memory of idle frames and of the graphs that encode batches."""
         self._frames.clear()
         self._reading.clear()
         torch.cuda.empty_cache()
 
     def _enter(self, state: FramedState, rows: int, choice: Choice | None = None) -> bool:
-        """Bring a state into a frame, if there can be one."""
+        """Move a state into a frame, if there can be one."""
         state.leave()
         shape = Shape.of(state, rows, choice)
         hold = state.hold
@@ -88,10 +88,10 @@ class GraphDecoder(ModelDecoder):
         return None if frame is None else Hold(frame, self._frames)
 
     def _captured(self, shape: Shape) -> Frame | None:
-        """A new frame, unless its step cannot be captured."""
+        """Return a new frame, or None if its step cannot be captured."""
         return self._steps.make(lambda capture: Frame(shape, self._plain.step, capture, self._device))
 
 
 def decoder_of(model: TranslationModel) -> ModelDecoder:
-    """The decoder for a model, in evaluation mode, where it is: on a GPU its steps are captured."""
+    """Return the decoder for a model in evaluation mode: on a GPU one with captured steps."""
     return GraphDecoder(model) if model.backbone.positions.is_cuda else ModelDecoder(model)

@@ -1,6 +1,6 @@
-"""Linear layers in int8 on a CPU: weights with a scale for each output, activations with a scale for each row.
+"""Linear layers in int8 on a CPU: weights with a scale per output, activations with a scale per row.
 
-A row's result depends on no other row, to the bit: rounding happens before the product, and the product is exact.
+A row's result depends on no other row, to the bit: values are rounded before the product, and the product is exact.
 """
 
 from typing import Final
@@ -15,15 +15,15 @@ from models.kernels.machine import VNNI
 from models.kernels.products import NOUGHT, multiply
 
 Arrays = tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32], NDArray[np.float32], int]
-"""As `models.kernels.products.product` takes a layer."""
+"""A layer in the form that `models.kernels.products.product` takes."""
 
 
 def round_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """A matrix of floats in int8, and the scale of each row, in float32.
+    """Round a float matrix to int8; return it with the scale of each row, in float32.
 
-    Their product rounds to the same integers and scales, to the bit: 127 times a scale that is the 127th part of a
-    float, and rounded to one, has that scale as its 127th part. A row with what is no number has no number as its
-    scale, or an infinite one.
+    Rounding their product again gives the same integers and scales, to the bit: a scale is a float divided by 127, and
+    127 times it, rounded to a float, divided by 127 gives it again. A row that contains NaN or infinity gets NaN or
+    infinity as its scale.
     """
     matrix = matrix.float()
     scales = (matrix.abs().amax(1) / 127).clamp_min(torch.finfo(torch.float32).tiny)
@@ -34,7 +34,7 @@ class Int8Linear(nn.Module):
     """y = x W^T + b with both factors of the product rounded to 8 bits."""
 
     def __init__(self, layer: nn.Linear) -> None:
-        """The same layer in int8."""
+        """Convert `layer` to int8."""
         super().__init__()
         matrix, scales = round_rows(layer.weight.detach())
         rounded = matrix.numpy()

@@ -1,4 +1,4 @@
-"""Sub-layers in int8, each in one call, with the norm and the residual connection around it."""
+"""Sub-layers in int8, each computed in one call together with its norm and residual connection."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -32,10 +32,10 @@ _Three = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 class Int8Norm(nn.LayerNorm):
-    """A layer norm, in the one order in which sub-layers compute theirs."""
+    """A layer norm that sums in the same order as the sub-layer kernels do."""
 
     def __init__(self, layer: nn.LayerNorm) -> None:
-        """What `layer` is."""
+        """Replace `layer`."""
         super().__init__(list(layer.normalized_shape), layer.eps)
         self.weight, self.bias = layer.weight, layer.bias
         self.arrays: Final[Norm] = layer.weight.detach().numpy(), layer.bias.detach().numpy(), np.float32(layer.eps)
@@ -47,7 +47,7 @@ class Int8Norm(nn.LayerNorm):
         return torch.from_numpy(result)
 
     def frame(self, *, pre: bool) -> Frame:
-        """A residual connection with this norm before or after the sub-layer."""
+        """Return a residual connection with this norm before or after the sub-layer."""
         return PRE if pre else POST, *self.arrays
 
 
@@ -55,28 +55,28 @@ _NUMBERS: Final[Mapping[Activation, int]] = {"relu": RELU, "gelu": GELU, "gelu_t
 NUMBERS: Final[Mapping[Callable[[Tensor], Tensor], int]] = {
     ACTIVATIONS[name]: number for name, number in _NUMBERS.items()
 }
-"""Those by which kernels know the functions that a feed-forward layer has between its layers."""
+"""Activation functions by the numbers that kernels know them by."""
 
 
 class KernelSigmoid(nn.Sigmoid):
-    """1 / (1 + e^-x) in one order: torch rounds the last numbers of a batch otherwise than those before."""
+    """1 / (1 + e^-x), rounded alike everywhere: torch rounds the last numbers of a batch differently from the rest."""
 
     def __init__(self, _sigmoid: nn.Sigmoid) -> None:
-        """What torch's is."""
+        """Replace torch's module."""
         super().__init__()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Of (..., D)."""
+        """Map (..., D) to (..., D)."""
         result = x.clone(memory_format=torch.contiguous_format)
         squash_all(result.view(-1, x.size(-1)).numpy())
         return result
 
 
 class Int8FeedForward(FeedForward):
-    """A feed-forward layer, its linear layers in int8."""
+    """A feed-forward layer whose linear layers are in int8."""
 
     def __init__(self, layer: FeedForward) -> None:
-        """What `layer` is, which has been brought to int8."""
+        """Replace `layer`, whose linear layers are already in int8."""
         nn.Module.__init__(self)
         self.inner, self.outer, self.activation = layer.inner, layer.outer, layer.activation
         self._arrays = _arrays(self.inner), _arrays(self.outer), NUMBERS[self.activation]
@@ -86,37 +86,37 @@ class Int8FeedForward(FeedForward):
         return self.inside(x, NO_FRAME)
 
     def inside(self, x: Tensor, frame: Frame, mask: Tensor | None = None) -> Tensor:
-        """The same in a frame, and without padding."""
+        """Compute the layer in a frame, skipping padding."""
         given, result = _with_room(x)
         feed_forward(given, _real(mask), *self._arrays, frame, result)
         return torch.from_numpy(result)
 
     def over(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
-        """The same of sentences (B, S, D); nought comes out where there is padding."""
+        """Return the layer for sentences (B, S, D); its output is zero at padding."""
         return Framed(self, lambda x, frame: self.inside(x, frame, mask))
 
 
 class Int8Gate(Gate):
-    """A gate, its linear layers in int8."""
+    """A gate whose linear layers are in int8."""
 
     def __init__(self, gate: Gate) -> None:
-        """What `gate` is, which has been brought to int8."""
+        """Replace `gate`, whose linear layers are already in int8."""
         nn.Module.__init__(self)
         self.sentence, self.context = gate.sentence, gate.context
         self.arrays: Final = _arrays(self.sentence), _arrays(self.context)
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Weight of x against y, both (B, S, D)."""
+        """Return the weight of x against y, both (B, S, D)."""
         given, result = _with_room(x)
         open_gate(given, _whole(y), *self.arrays, result)
         return torch.from_numpy(result)
 
 
 class Int8ContextAttention(ContextAttention):
-    """A gated context sub-layer, its linear layers in int8."""
+    """A gated context sub-layer whose linear layers are in int8."""
 
     def __init__(self, sublayer: ContextAttention) -> None:
-        """What `sublayer` is, all of whose parts have been brought to int8."""
+        """Replace `sublayer`, whose parts are all in int8 already."""
         nn.Module.__init__(self)
         self.attention, self.norm, self.gate = sublayer.attention, sublayer.norm, sublayer.gate
         self.dropout, self.order = sublayer.dropout, sublayer.order
@@ -128,24 +128,24 @@ class Int8ContextAttention(ContextAttention):
         self._known = _Known(_to_read)
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, real: Tensor | None = None) -> Tensor:
-        """Mix the context into x (R, T, D); nought comes out where x is padding."""
+        """Mix the context into x (R, T, D); the output is zero where x is padding."""
         if any(self._watchers):
             return super().forward(x, keys, values, mask, real)
         given, result = _with_room(x)
-        one_step = x.size(1) == 1  # of many with the same keys; those of whole sentences are not seen again
+        one_step = x.size(1) == 1  # decoding steps share their keys; those of whole sentences do not recur
         known = (self._known.arrays if one_step else _to_read)(keys, values, mask)
         let_context_in(given, _real(real), *self._arrays, *known, *self._gate_arrays, self._frame, result)
         return torch.from_numpy(result)
 
 
 class Int8Attention:
-    """What computes an attention whose projections are in int8; satisfies `models.network.layers.AttentionKernel`."""
+    """Attention whose projections are in int8; satisfies `models.network.layers.AttentionKernel`."""
 
     mix = staticmethod(attend)
     keeps = torch.int16
 
     def __init__(self, attention: Attention) -> None:
-        """Compute `attention`, which has been brought to int8."""
+        """Compute `attention`, whose projections are already in int8."""
         self._heads = attention.heads
         self._fixed = _arrays(attention.query), _arrays(attention.output)
         self._key_value = _arrays(attention.key_value)
@@ -155,35 +155,35 @@ class Int8Attention:
 
     @staticmethod
     def kept(keys: Tensor) -> Tensor:
-        """In half precision, half as much to read at each step; as bits, since Numba has no name for it."""
+        """Convert to half precision, which halves the reading per step; as int16 bits, since Numba has no float16."""
         return keys.half().view(torch.int16)
 
     def known(self, memory: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Keys and values of (B, S, D) as they are kept, each (B, H, S, D/H); nought where there is padding."""
+        """Return keys and values of (B, S, D) in cached form, each (B, H, S, D/H), zero at padding."""
         given = _whole(memory)
         sentences, words, _ = given.shape
         shape = sentences, self._heads, words, self._key_value[-1] // (2 * self._heads)
-        # By torch, which begins with a line of the cache: they are read at every step.
+        # Allocated by torch, which aligns to a cache line: they are read at every step.
         keys, values = torch.empty(shape, dtype=torch.int16), torch.empty(shape, dtype=torch.int16)
         keys_values(given, _real(mask), self._key_value, keys.numpy(), values.numpy())
         return keys, values
 
     @staticmethod
     def floats(kept: Tensor) -> Tensor:
-        """As numbers again."""
+        """Convert back to numbers."""
         return kept.view(torch.float16).float()
 
     def attend_fixed(
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: Frame = NO_FRAME
     ) -> Tensor:
-        """As `Attention.forward`, in a frame."""
+        """Attend like `Attention.forward`, in a frame."""
         given, result = _with_room(x)
         known = self._known.arrays(keys, values, mask)
         attend_fixed(given, *self._fixed, *known, frame, result)
         return torch.from_numpy(result)
 
     def attend_itself(self, x: Tensor, mask: Tensor, frame: Frame) -> Tensor:
-        """Self-attention of sentences (B, S, D), each to its own words, in a frame; nought comes out at padding."""
+        """Compute self-attention of sentences (B, S, D), each to its own words, in a frame; zero at padding."""
         given, result = _with_room(x)
         attend_itself(given, *self._joined, self._heads, _real(mask), frame, result)
         return torch.from_numpy(result)
@@ -197,15 +197,15 @@ class Int8Attention:
         unseen: Tensor | None,
         frame: Frame,
     ) -> Tensor:
-        """Self-attention of one more word each, (R, 1, D), whose keys and values are added to those of the past.
+        """Compute self-attention of one new word per row, (R, 1, D), whose keys and values are added to the past.
 
         Args:
             x: (R, 1, D).
             past: keys and values, (more than `position`, R or more, D).
-            position: the words that are there.
+            position: number of words in the past.
             columns: as in `State`.
-            unseen: what is added to the scores, (R, 1, 1, position + 1), if not all words are seen.
-            frame: what stands around it.
+            unseen: added to the scores, (R, 1, 1, position + 1), if not all words are seen.
+            frame: the residual connection around it.
         """
         given, result = _with_room(x)
         keys, values, where = self._past.arrays(*past, columns)
@@ -215,14 +215,14 @@ class Int8Attention:
 
 
 class _Known:
-    """Arrays of what is attended to: at each step of decoding it is the same again, and to ask torch takes longer."""
+    """Cached arrays of what is attended to: the same tensors recur at each step, and converting them takes longer."""
 
     def __init__(self, of: Callable[[Tensor, Tensor, Tensor | None], _Three]) -> None:
         self._of = of
         self._last: tuple[Tensor, Tensor, Tensor | None, _Three] | None = None
 
     def arrays(self, keys: Tensor, values: Tensor, third: Tensor | None) -> _Three:
-        """Of tensors that stay where they are."""
+        """Return the arrays of tensors whose memory does not move."""
         last = self._last
         if last is None or last[0] is not keys or last[1] is not values or last[2] is not third:
             last = self._last = keys, values, third, self._of(keys, values, third)
@@ -254,18 +254,18 @@ def _arrays(layer: nn.Module) -> Arrays:
 
 
 def _with_room(x: Tensor) -> tuple[Floats, Floats]:
-    """What is in x, and room for a result of its shape."""
+    """Return x as an array, and an empty array for a result of its shape."""
     whole = _whole(x)
     return whole, np.empty(whole.shape, np.float32)
 
 
 def _whole(x: Tensor) -> Floats:
-    """What a kernel reads has to be in one piece."""
+    """Return x as a contiguous array, which kernels require."""
     return x.contiguous().numpy()
 
 
 def seen(mask: Tensor | None) -> Floats:
-    """What is added to scores, (B, S) of (B, 1, 1, S); empty, where all is seen."""
+    """Convert a mask (B, 1, 1, S) to values (B, S) to add to scores; empty if all is seen."""
     if mask is None:
         return ALL_SEEN
     hidden = additive(mask, torch.float32).numpy()
@@ -273,5 +273,5 @@ def seen(mask: Tensor | None) -> Floats:
 
 
 def _real(mask: Tensor | None) -> NDArray[np.bool_]:
-    """Where there are words, of (B, 1, 1, S)."""
+    """Convert a mask (B, 1, 1, S) to (B, S), true at words."""
     return ALL_REAL if mask is None else np.ascontiguousarray(mask.numpy()).reshape(len(mask), -1)

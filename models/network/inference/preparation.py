@@ -1,8 +1,8 @@
-"""A trained network made ready to be decoded with, fast: it computes the same, and can no longer be trained.
+"""Preparation of a trained network for fast decoding: it computes the same, but can no longer be trained.
 
-On a CPU most of the time of decoding goes into small matrix products, and much of the rest into Python. So projections
-that read the same input become one, modules that do nothing go, and nobody looks for hooks; with int8, the products
-are those of `Int8Linear`.
+On a CPU, decoding spends most of its time in small matrix products, and much of the rest in Python. So projections
+that read the same input are joined, modules that do nothing are removed, and hooks are not looked up; with int8, the
+products are those of `Int8Linear`.
 """
 
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -33,21 +33,21 @@ _IN_INT8: Final[Sequence[Mapping[type[nn.Module], Callable[[Any], nn.Module]]]] 
     {FeedForward: Int8FeedForward, Gate: Int8Gate, Residual: framed_in_int8},
     {ContextAttention: Int8ContextAttention},
 )
-"""What computes modules in int8, from the inside out."""
+"""Replacements that compute modules in int8, from the inside out."""
 _OF_LISTS: Final[dict[str, Callable[..., object]]] = {
     "__getitem__": lambda modules, which: modules.members[which],
     "__len__": lambda modules: len(modules.members),
 }
-"""How a list of modules finds them; torch looks each up by its number as a word."""
+"""Methods of a list of modules; torch's look each member up by its number as a string."""
 
 
 def prepare(model: nn.Module, *, int8: bool = False, fused: bool = False) -> None:
-    """Make a model ready, in evaluation mode and on its device, in place.
+    """Prepare a model in place; it must be in evaluation mode and on its device.
 
     Args:
-        model: keeps its parameters, as far as they are not replaced by int8 ones.
-        int8: whether linear layers compute in int8, each row with a scale of its own; on a CPU only.
-        fused: whether one word a row is decoded by the kernels of `models.kernels.gpu`; where these can be used only.
+        model: keeps its parameters, except those replaced by int8 ones.
+        int8: whether linear layers compute in int8, with one scale per row; on a CPU only.
+        fused: whether one word per row is decoded by the kernels of `models.kernels.gpu`; only where these can be used.
     """
     for module in list(model.modules()):
         for name, child in module.named_children():
@@ -64,14 +64,14 @@ def prepare(model: nn.Module, *, int8: bool = False, fused: bool = False) -> Non
     direct = {kind: _direct(kind) for kind in {type(module) for module in model.modules()}}
     for module in model.modules():
         module.__class__ = direct[type(module)]
-        # torch looks these up in Python, every time; what stands in an object itself is found at once.
+        # torch looks these up in Python every time; attributes of the object itself are found at once.
         module.__dict__.update(module._modules | module._parameters | module._buffers)  # noqa: SLF001
         if isinstance(module, nn.ModuleList):
             module.__dict__["members"] = tuple(module._modules.values())  # noqa: SLF001
 
 
 def _one_of(*layers: nn.Linear) -> nn.Linear:
-    """A layer that gives what these give, side by side."""
+    """Join layers into one that returns their outputs side by side."""
     weight = torch.cat([layer.weight for layer in layers])
     joined = nn.Linear(weight.size(1), len(weight), bias=layers[0].bias is not None, device="meta")
     joined.weight = nn.Parameter(weight, requires_grad=False)
@@ -104,21 +104,21 @@ def _fuse(model: nn.Module) -> None:
 
 
 def _replace(model: nn.Module, by: Mapping[nn.Module, Callable[[Any], nn.Module]]) -> None:
-    """Put in the place of some modules what is made of each."""
+    """Replace modules by what is made of each."""
     replaced = {module: make(module) for module, make in by.items()}
     for module in list(model.modules()):
-        for name, child in list(module._modules.items()):  # noqa: SLF001 - one that two share has two names here
+        for name, child in list(module._modules.items()):  # noqa: SLF001 - a shared module has two names here
             if child in replaced:
                 setattr(module, name, replaced[child])
 
 
 def _has_kernel(module: nn.Module, kinds: Container[type[nn.Module]]) -> bool:
-    """Whether one of these computes modules of its kind in int8, and this one, too."""
+    """Whether `kinds` has an int8 version of this module."""
     return type(module) in kinds and not (isinstance(module, ContextAttention) and module.gate is None)
 
 
 def _direct(kind: type[nn.Module]) -> type[nn.Module]:
-    """The same module, called without a look for hooks; a list of modules that gives its members at once."""
+    """Return the same class called without hooks; a list of modules returns its members directly."""
     own = _OF_LISTS if kind is nn.ModuleList else {"__call__": _PLAIN.get(kind, kind.forward)}
     return without_hooks(kind, own)
 
@@ -135,4 +135,4 @@ _PLAIN: Final[Mapping[type[nn.Module], Callable[..., Tensor]]] = {
     nn.LayerNorm: _plain_norm,
     nn.Embedding: _plain_embedding,
 }
-"""What torch computes of its own modules, without what else they ask."""
+"""Forward functions of torch's own modules, without their checks."""

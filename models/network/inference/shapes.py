@@ -1,4 +1,4 @@
-"""Sizes of what is captured: few of them, so that what was captured fits again, with padding in the rest."""
+"""Rounding of sizes for captures to a few values, so that a capture can be reused, with padding in the rest."""
 
 from torch import Tensor
 
@@ -6,23 +6,23 @@ from models.network.state import ROOM
 
 
 def few(sentences: int) -> int:
-    """A number of sentences: one, as in a session, or as many as cost no more than some."""
+    """Round a number of sentences up to a power of two, at least 8 as fewer cost the same; a session's 1 stays 1."""
     return 1 if sentences == 1 else max(8, power_of_two(sentences))
 
 
 def room_for(length: int, most: int | None = None) -> int:
-    """A length that has room for another: from `ROOM` on a power of two, unless this is more than `most` allows."""
+    """Round a length up to a power of two, at least `ROOM`; no more than `most`, unless it is longer itself."""
     room = power_of_two(max(ROOM, length))
     return room if most is None else max(length, min(room, most))
 
 
 def power_of_two(size: int) -> int:
-    """The next one."""
+    """Return the next power of two."""
     return 1 << (size - 1).bit_length()
 
 
 def put_into(tensor: Tensor, room: Tensor, padding: float = 0, *, at_end: bool = False) -> None:
-    """Copy a tensor into the room for it, unless it is there; pad its rows, on the left if they stand `at_end`."""
+    """Copy a tensor into `room`, unless it is there already; pad its rows, on the left if `at_end`."""
     if tensor.data_ptr() == room.data_ptr():
         return
     rows = room[: len(tensor)]

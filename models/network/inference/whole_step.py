@@ -1,4 +1,4 @@
-"""A decoder that goes on by one word a row in one call: in int8 on a CPU, where no hook changes a layer."""
+"""A decoding step of one word per row in one call: in int8 on a CPU, where no hook changes a layer."""
 
 import math
 from collections.abc import Sequence
@@ -34,17 +34,17 @@ _NO_CONTEXT: Final[Known] = (1, 1, 0, 1), np.empty((0, 0), np.float32)
 
 
 class WholeStep:
-    """The layers of a decoder, each with a context sub-layer or all without; satisfies `model.Step`.
+    """The layers of a decoder, all with a context sub-layer or all without; satisfies `model.Step`.
 
-    Where the architecture leaves the rest of a step as it is, that is in the same call.
+    Where the architecture leaves the rest of a step unchanged, that is part of the same call.
     """
 
     def __init__(self, model: TranslationModel, contexts: Sequence[Int8ContextAttention]) -> None:
-        """Take over a model that has been brought to int8."""
+        """Take over a model whose modules are already in int8."""
         self._backbone, self._architecture = model.backbone, model.architecture
         layers = [cast("DecoderLayer", layer) for layer in self._backbone.decoder]
         parts = [_parts(layer, contexts[i : i + 1]) for i, layer in enumerate(layers)]
-        self._parts: Final = parts  # whose arrays the tables point into
+        self._parts: Final = parts  # the tables point into their arrays
         self._tables: Final = np.array([_table(*each) for each in parts])
         self._shapes: Final = np.array([_shape(linear) for linear in parts[0][0]])
         residual, feed_forward = layers[0].self_residual, layers[0].feed_forward
@@ -56,7 +56,7 @@ class WholeStep:
         self._ends: Final = _Ends(self._backbone) if _ends_plainly(self._architecture) else None
 
     def __call__(self, tokens: Tensor, state: State) -> Tensor:
-        """Scores of the next token, (R, V), after the last ones (R,) of a cached state."""
+        """Return scores of the next token, (R, V), after the last ones (R,), and advance the cached state."""
         if self._ends is None:
             x = self._architecture.embed_target(tokens[:, None], self._backbone, state)
             read = np.empty(x.shape, np.float32)
@@ -76,7 +76,7 @@ class WholeStep:
         like = self._backbone.positions[:1].expand(rows, 1, -1)
         past = [state.reserve(name, like, Int8Attention.keeps) for name in self._past]
         shape = past[0].shape
-        assert all(each.shape == shape for each in past)  # of the others the kernel is told no more than an address
+        assert all(each.shape == shape for each in past)  # the kernel gets only the addresses of the others
         return Stack(
             self._tables,
             self._shapes,
@@ -84,13 +84,13 @@ class WholeStep:
             _addresses(past, 2),
             tuple(shape),
             state.position,
-            columns.contiguous().numpy(),  # for a part of a larger one all would be compiled anew
+            columns.contiguous().numpy(),  # a view of a larger array would be compiled anew
             seen(state.unseen(torch.float32)),
             *self._known(state),
         )
 
     def _known(self, state: State) -> tuple[Addresses, Known, Known]:
-        """What is attended to beside the words so far: the same at each step, until sentences come or go."""
+        """Return what is attended to besides the words so far: the same at each step, until sentences come or go."""
         first = state.fixed["source.0.keys"]
         if self._last is None or self._last[0] is not first:
             names = [f"{of}.{i}.{what}" for i in range(len(self._parts)) for of in self._attended for what in _BOTH]
@@ -105,7 +105,7 @@ class WholeStep:
 
 
 class _Ends:
-    """What is before the layers of a step and after them."""
+    """What precedes the layers in a step, and what follows them."""
 
     def __init__(self, backbone: Transformer) -> None:
         embedding, norm, output = backbone.target_embedding, backbone.decoder_norm, cast("nn.Module", backbone.output)
@@ -117,14 +117,14 @@ class _Ends:
         self.vocabulary: Final = output.out_features
 
     def words(self, tokens: Tensor, state: State) -> tuple[Any, ...]:
-        """The last tokens (R,) and how they are embedded."""
+        """Return the last tokens (R,) and what embeds them."""
         places = state.places(1)
         where = np.array([[places.start]]) if isinstance(places, slice) else places.numpy()
         return tokens.numpy().reshape(-1, 1), *self._words, where
 
 
 def whole_step(model: TranslationModel) -> WholeStep | None:
-    """That of a model whose modules have been brought to int8; nothing where a layer is more than its sub-layers."""
+    """Return the step of an int8 model, or None where a layer is more than its known sub-layers."""
     if not _steps_plainly(model.architecture):
         return None
     contexts = list(model.architecture.decoder) if isinstance(model.architecture, DocTransformer) else []
@@ -133,20 +133,20 @@ def whole_step(model: TranslationModel) -> WholeStep | None:
 
 
 def _steps_plainly(architecture: Architecture) -> bool:
-    """Whether its decoder's layers are the backbone's, but for context sub-layers that are known here."""
+    """Whether its decoder layers are the backbone's, apart from context sub-layers known here."""
     kind = type(architecture)
     attends = (Architecture.source_attention, DocTransformer.source_attention)
     return kind.decoder_self_attention is Architecture.decoder_self_attention and kind.source_attention in attends
 
 
 def _ends_plainly(architecture: Architecture) -> bool:
-    """Whether words are embedded, and the last layer is read, as the backbone does it."""
+    """Whether it embeds words and reads the last layer as the backbone does."""
     kind = type(architecture)
     return kind.embed_target is Architecture.embed_target and kind.decoder_output is Architecture.decoder_output
 
 
 def _parts(layer: DecoderLayer, contexts: Sequence[Int8ContextAttention]) -> _Parts:
-    """Linear layers and norms of a decoder layer, in the order of `steps.decode_layers`."""
+    """Return linear layers and norms of a decoder layer, in the order of `steps.decode_layers`."""
     own, source, fed = layer.self_attention, layer.source_attention, layer.feed_forward
     linears: list[Any] = [own.joined, own.output, source.query, source.output, fed.inner, fed.outer]
     norms: list[Any] = [layer.self_residual.norm, layer.source_residual.norm, layer.feed_residual.norm]
@@ -159,7 +159,7 @@ def _parts(layer: DecoderLayer, contexts: Sequence[Int8ContextAttention]) -> _Pa
 
 
 def _table(linears: Sequence[Arrays], norms: Sequence[Int8Norm]) -> list[int]:
-    """Where their arrays begin; nought for those of a context that is not there."""
+    """Return the addresses of their arrays; 0 for those of an absent context."""
     of_linears = [array.ctypes.data for arrays in linears for array in arrays[:4]]
     of_norms = [array.ctypes.data for norm in norms for array in norm.arrays[:2]]
     return [*of_linears, *[0] * (4 * (LINEARS - len(linears))), *of_norms, *[0] * (2 * (4 - len(norms)))]
@@ -171,7 +171,7 @@ def _shape(arrays: Arrays) -> tuple[int, int, int]:
 
 
 def _told(given: Sequence[Tensor], kind: int, kinds: int, mask: Tensor) -> Known:
-    """Of keys and values of all layers, one kind after the other in each."""
+    """Describe keys and values of one kind in all layers, of tensors that alternate between kinds in each layer."""
     (shape,) = {each.shape for n, each in enumerate(given) if n // 2 % kinds == kind}
     return cast("tuple[int, ...]", tuple(shape)), np.ascontiguousarray(seen(mask))
 
