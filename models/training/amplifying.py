@@ -1,4 +1,4 @@
-"""A trained model on which contexts have more influence, or less, than it has learnt to give them."""
+"""Change of a trained model so that contexts have more influence, or less, than it learnt to give them."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ from models.training.checkpoints import load_checkpoint, load_model, save_checkp
 
 
 def amplify_run(folder: Path, out: Path, by: float) -> None:
-    """Write a checkpoint of the same run in which what a context changes counts `by` times as much.
+    """Write a checkpoint of the same run in which the effect of a context is scaled by `by`.
 
     Raises:
-        CheckpointError: it is damaged, or reads no context by attention beside its layers; or `out` is there already.
+        CheckpointError: the checkpoint is damaged, or is no `doc_transformer` that reads a context; or `out` exists.
     """
     if out.exists():
         raise CheckpointError(f"{out}: already exists")

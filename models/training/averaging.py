@@ -1,4 +1,4 @@
-"""Means of weights: of the last checkpoints of a run, and of several runs that began as one."""
+"""Averages of weights: of the last checkpoints of a run, or of several runs with a common start."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,14 +12,14 @@ from models.errors import CheckpointError, ConfigError
 from models.training.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
 
 _OF_NO_WEIGHT: Final = {"max_length", "context_sentences"}
-"""Members of a network's config that its weights may have been trained with in one way and in another."""
+"""Config values of a network that may differ between runs whose weights are averaged."""
 
 
 def average(folders: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), summed in float64.
+    """Average the weights of several checkpoints (Vaswani et al. 2017, section 6.1), summed in float64.
 
-    A tensor that is the same in all of them, as a frozen one, stays the same to the bit: there its sum is exact. One
-    that some have not is the mean of the others'. All are in the first.
+    A tensor that is the same in all of them, such as a frozen one, stays the same to the bit, as its sum is exact. A
+    tensor that some lack is averaged over the others. The first checkpoint has all tensors.
     """
     first = load_checkpoint(folders[0]).weights
     total, count = {name: tensor.double() for name, tensor in first.items()}, dict.fromkeys(first, 1)
@@ -31,15 +31,15 @@ def average(folders: Sequence[Path]) -> dict[str, Tensor]:
 
 
 def average_runs(folders: Sequence[Path], out: Path, name: str | None = None) -> None:
-    """Write the mean of several checkpoints of one network: a soup of models (Wortsman et al. 2022, section 2).
+    """Write the average of several checkpoints of one network: a model soup (Wortsman et al. 2022, section 2).
 
-    Worth something for runs that began with the same weights: those of unrelated ones have nothing to do with each
-    other. The run is the first one's, and with it the model's name, unless `name` is given; one that is given twice
-    counts twice. A sentence model may come after one with context, whose context modules stay as they are.
+    This only makes sense for runs that began with the same weights; those of unrelated runs have nothing in common. The
+    run, and with it the model's name unless `name` is given, is the first one's; a checkpoint given twice counts twice.
+    A sentence model may follow one with context, whose context modules then stay as they are.
 
     Raises:
-        CheckpointError: one is missing or damaged, or they differ in shape or vocabulary; or `out` is there already.
-        ConfigError: no run may have this name.
+        CheckpointError: one is missing or damaged, or they differ in shape or vocabulary; or `out` already exists.
+        ConfigError: `name` is no valid name of a run.
     """
     if out.exists():
         raise CheckpointError(f"{out}: already exists")
@@ -68,7 +68,7 @@ def _require_alike(first: Checkpoint, other: Checkpoint, folder: Path) -> None:
 
 
 def _unlike(first: RunConfig, other: RunConfig) -> list[str]:
-    """What makes others of the same weights: all of a network but how much of its input it is given."""
+    """Return differences that change what the weights compute: all but how much input the network is given."""
     pairs: list[tuple[str, Any, Any]] = [
         ("languages", first.languages, other.languages),
         ("backbone", first.backbone, other.backbone),

@@ -1,4 +1,4 @@
-"""What a run begins with: the weights of other runs, as far as they fit."""
+"""Initial weights of a run from other runs, as far as they fit."""
 
 import sys
 from collections.abc import Iterable
@@ -16,18 +16,18 @@ from models.training.meaning import require_fitting_modules, require_fitting_sta
 
 
 def begin(model: TranslationModel, init: Path, config: RunConfig, tokenizer: Tokenizer, *, quiet: bool) -> str:
-    """Let a model that has just been initialised begin with the weights of `init`; gives their checksum.
+    """Load the weights of `init` into a newly initialised model, and return their checksum.
 
     Args:
-        model: of the run.
+        model: the run's model.
         init: the checkpoint that `training.init` names.
-        config: of the run.
-        tokenizer: of the run.
-        quiet: say nothing of context modules that are not used.
+        config: the run's config.
+        tokenizer: the run's tokenizer.
+        quiet: do not report unused context modules.
 
     Raises:
-        CheckpointError: it, or `training.modules`, is damaged or does not fit.
-        ConfigError: it is to be deepened, and has as many layers.
+        CheckpointError: `init` or `training.modules` is damaged or does not fit.
+        ConfigError: the encoder is to be deepened, but `init` has as many layers.
     """
     settings, start = config.training, load_checkpoint(init)
     require_same_vocabulary(init, start, config, tokenizer, source_only=settings.transfer == "source")
@@ -44,10 +44,10 @@ def begin(model: TranslationModel, init: Path, config: RunConfig, tokenizer: Tok
 def require_same_vocabulary(
     folder: Path, checkpoint: Checkpoint, config: RunConfig, tokenizer: Tokenizer, *, source_only: bool = False
 ) -> None:
-    """Weights know pieces by their numbers, and would take them for others without a word.
+    """Require the same vocabulary: weights refer to pieces by number, and would silently be applied to others.
 
     Raises:
-        CheckpointError: the checkpoint's are others than the run's.
+        CheckpointError: the checkpoint's pieces differ from the run's.
     """
     known = checkpoint.tokenizer
     same_target = source_only or known.target_pieces == tokenizer.target_pieces
@@ -56,10 +56,10 @@ def require_same_vocabulary(
 
 
 def require_known_or_trained(model: TranslationModel, config: RunConfig) -> None:
-    """See to it that a run that has frozen its backbone has taken it over.
+    """Require that a run that freezes its backbone has loaded it.
 
     Raises:
-        ConfigError: a part of it stays random; names the first one.
+        ConfigError: a part of it stays random; the message names the first one.
     """
     for name, parameter in model.named_parameters():
         if name.startswith("backbone.") and not (name.startswith(_taken_over(config)) or parameter.requires_grad):
@@ -69,10 +69,10 @@ def require_known_or_trained(model: TranslationModel, config: RunConfig) -> None
 
 
 def require_backbone_to_slow_down(config: RunConfig, trained: Iterable[str]) -> None:
-    """See to it that a rate of the backbone is that of something: which parts step two trains, the architecture says.
+    """Require that `backbone_rate` applies to something: the architecture decides which parts step two trains.
 
     Raises:
-        ConfigError: no parameter that is trained is one of the backbone.
+        ConfigError: no trained parameter belongs to the backbone.
     """
     if config.training.backbone_rate != 1 and not any(name.startswith("backbone.") for name in trained):
         raise ConfigError(
@@ -82,14 +82,14 @@ def require_backbone_to_slow_down(config: RunConfig, trained: Iterable[str]) -> 
 
 
 def _leaves_modules(start: RunConfig, config: RunConfig) -> bool:
-    """Whether there are context modules that a run could go on with, and its file does not say that it does."""
+    """Whether `init` has context modules that the run could continue with, but its config does not say to."""
     kind, training = config.architecture.kind, config.training
     unused = training.transfer == "both" and training.modules is None
     return unused and kind != "sentence" and start.architecture.kind == kind
 
 
 def _modules(folder: Path, config: RunConfig, tokenizer: Tokenizer) -> dict[str, Tensor]:
-    """The weights of a checkpoint whose context modules fit a run."""
+    """Load a checkpoint's weights, checking that its context modules fit the run."""
     found = load_checkpoint(folder)
     require_same_vocabulary(folder, found, config, tokenizer)
     kind, other = config.architecture.kind, found.config
@@ -102,7 +102,7 @@ def _modules(folder: Path, config: RunConfig, tokenizer: Tokenizer) -> dict[str,
 
 
 def _taken_over(config: RunConfig) -> tuple[str, ...]:
-    """What the names of the weights begin with that come from `training.init`."""
+    """Return the prefixes of the weights that come from `training.init`."""
     if config.training.transfer == "all" or config.training.modules is not None:
         return ("",)
     if config.training.transfer == "both":

@@ -1,7 +1,7 @@
 """Checkpoints: weights, optimiser and progress in a folder of safetensors and JSON; nothing is pickled.
 
-A checkpoint appears whole or not at all: it is written beside its place and renamed into it, so a full disk or a kill
-leaves the last good one as it was.
+A checkpoint appears complete or not at all: it is written beside its destination and renamed into place, so a full disk
+or a kill leaves the last good one untouched.
 """
 
 import json
@@ -31,39 +31,39 @@ WEIGHTS = "model.safetensors"
 OPTIMIZER = "optimizer.safetensors"
 DESCRIPTION = "checkpoint.json"
 _REPLACED: Final = ".replaced"
-"""What the name of a folder ends with that another one is taking the place of."""
+"""Suffix of a folder that is being replaced by another one."""
 _OF_A_RUN: Final = re.compile("update-[0-9]+")
-"""The names of its checkpoints; a copy that somebody has put beside them has another one."""
+"""Names of a run's checkpoints; copies that somebody puts beside them are named otherwise."""
 
 
 @dataclass
 class Progress:
-    """Where a run stands; with the seed it decides all that follows (dropout is seeded anew at each update)."""
+    """Progress of a run; with the seed it determines all that follows (dropout is reseeded at each update)."""
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     update: int = 0
     epoch: int = 0
     position: int = 0
-    """Batches of the epoch that are done, of all processes together."""
+    """Batches of the epoch that are done, by all processes together."""
     target_tokens: int = 0
     best_loss: float | None = None
     best_update: int | None = None
-    """After which the dev loss was the lowest; of a checkpoint from before this was noted, nothing."""
+    """Update with the lowest dev loss; None in a checkpoint older than this field."""
     stale: int = 0
     """Validations since the best one."""
     plateaus: int = 0
-    """How often so many validations in a row were stale as the learning rate waits for."""
+    """Number of times that the schedule's patience of stale validations in a row was reached."""
     corpus: str | None = None
-    """The fingerprint of what is trained on; of a checkpoint from before there was one, nothing."""
+    """Fingerprint of the training corpus; None in a checkpoint older than this field."""
     init: str | None = None
-    """The checksum of the weights that the run began with, if it began with any; of an older checkpoint, nothing."""
+    """Checksum of the initial weights, if the run began with any; None in a checkpoint older than this field."""
 
     processes: int | None = None
-    """That made the last update; before the first one, and of an older checkpoint, nothing."""
+    """Number of processes that made the last update; None before the first one, or in an older checkpoint."""
 
     def judge(self, loss: float, patience: int) -> None:
-        """Take note of the dev loss of a validation; `patience` stale ones in a row are a plateau."""
+        """Record the dev loss of a validation; `patience` stale ones in a row are a plateau."""
         if self.best_loss is None or loss < self.best_loss:
             self.best_loss, self.best_update, self.stale = loss, self.update, 0
         else:
@@ -73,7 +73,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a folder holds."""
+    """Contents of a checkpoint folder."""
 
     config: RunConfig
     progress: Progress
@@ -81,11 +81,11 @@ class Checkpoint:
     weights: dict[str, Tensor]
     optimizer: dict[str, Tensor]
     checksum: str
-    """Of the weights."""
+    """Checksum of the weights."""
 
     @property
     def vocabularies(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Pieces of the source and of the target: the same number is the same word only where these are the same."""
+        """Pieces of source and target: equal ids mean equal pieces only if these are the same."""
         return self.tokenizer.source_pieces, self.tokenizer.target_pieces
 
 
@@ -97,10 +97,10 @@ def save_checkpoint(
     progress: Progress,
     optimizer: dict[str, Tensor] | None = None,
 ) -> None:
-    """Write a checkpoint, atomically.
+    """Write a checkpoint atomically.
 
     Raises:
-        CheckpointError: it could not be written, for instance on a full disk; what was there before stands.
+        CheckpointError: it could not be written, for instance on a full disk; any earlier checkpoint there is kept.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = beside(folder)
@@ -109,7 +109,7 @@ def save_checkpoint(
             _remove(left)
         partial.mkdir()
         tokenizer.save(partial)
-        (partial / WEIGHTS).write_bytes(save(_contiguous(weights)))  # `save_file` would let nobody else read it
+        (partial / WEIGHTS).write_bytes(save(_contiguous(weights)))  # `save_file` hides it from other users
         if optimizer is not None:
             (partial / OPTIMIZER).write_bytes(save(_contiguous(optimizer)))
         description = {
@@ -130,7 +130,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     """Read a checkpoint and check it.
 
     Raises:
-        CheckpointError: it is missing, damaged, or was not written by this project.
+        CheckpointError: it is missing, damaged, or not written by this project.
     """
     description = _describe(folder)
     try:
@@ -157,10 +157,10 @@ def is_checkpoint(folder: Path) -> bool:
 
 
 def load_model(checkpoint: Checkpoint) -> TranslationModel:
-    """The model of a checkpoint, in evaluation mode.
+    """Build the model of a checkpoint, in evaluation mode.
 
     Raises:
-        CheckpointError: the weights do not fit the config that came with them.
+        CheckpointError: the weights do not fit the config stored with them.
     """
     model = build_model(checkpoint.config, checkpoint.tokenizer, dropout=0.0)
     load_weights(model, checkpoint.weights)
@@ -168,18 +168,18 @@ def load_model(checkpoint: Checkpoint) -> TranslationModel:
 
 
 def build_model(config: RunConfig, tokenizer: Tokenizer, dropout: float) -> TranslationModel:
-    """An uninitialised model for a config and its vocabularies."""
+    """Build an uninitialised model for a config and its vocabularies."""
     sizes = len(tokenizer.source_pieces), len(tokenizer.target_pieces)
     return TranslationModel(config.backbone, config.architecture, *sizes, dropout)
 
 
 def weights_of(model: TranslationModel) -> dict[str, Tensor]:
-    """All tensors of a model by name, tied ones once."""
+    """Return all tensors of a model by name, tied ones once."""
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
 def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: str | tuple[str, ...] = "") -> None:
-    """Copy weights into a model: all, or those whose names start with `prefix`, or with one of several.
+    """Copy weights into a model: all, or those whose names start with `prefix`, which may be several.
 
     Raises:
         CheckpointError: a tensor is missing, superfluous or of another shape.
@@ -198,7 +198,7 @@ def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: st
 
 
 def remove_leftovers(run: Path) -> None:
-    """Delete what killed processes were writing, replacing or deleting; what others are writing stays."""
+    """Delete what killed processes left half written, replaced or deleted; files of live processes stay."""
     for folder in (run / "final", *_begun(run)):
         for left in (*abandoned(folder), *abandoned(folder, _REPLACED)):
             _remove(left)
@@ -208,15 +208,15 @@ def remove_leftovers(run: Path) -> None:
 
 
 def list_checkpoints(run: Path) -> list[Path]:
-    """The checkpoints of a run, oldest first."""
+    """Return the checkpoints of a run, oldest first."""
     return sorted(filter(is_checkpoint, _of_a_run(run)), key=update_of)
 
 
 def require_new(run: Path) -> None:
-    """Leave what a run has made as it is, also what it would go on from and then put in the place of anything else.
+    """Refuse to start where a run has already written, rather than continue from that or overwrite it.
 
     Raises:
-        CheckpointError: it has a final checkpoint, or others.
+        CheckpointError: the run has a final or another checkpoint.
     """
     for made in (run / "final", *list_checkpoints(run)):
         if made.exists():
@@ -224,12 +224,12 @@ def require_new(run: Path) -> None:
 
 
 def update_of(folder: Path) -> int:
-    """After which update a checkpoint of a run was written."""
+    """Return the update after which a checkpoint of a run was written."""
     return int(folder.name.rpartition("-")[2])
 
 
 def remove_checkpoint(folder: Path) -> None:
-    """Delete a checkpoint; its description goes first, so that half of one is never taken for a whole."""
+    """Delete a checkpoint; its description goes first, so that a half-deleted one is never taken for complete."""
     (folder / DESCRIPTION).unlink()
     shutil.rmtree(folder)
 
@@ -239,7 +239,7 @@ def _of_a_run(run: Path) -> list[Path]:
 
 
 def _begun(run: Path) -> list[Path]:
-    """The checkpoints of a run that something beside them is named after."""
+    """Return the checkpoints of a run that have temporary folders beside them."""
     folder = run / "checkpoints"
     names = {beside_it.name.split(".")[1] for beside_it in folder.glob(".update-*")}
     return [folder / name for name in sorted(names) if _OF_A_RUN.fullmatch(name)]
@@ -269,7 +269,7 @@ def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _put(partial: Path, folder: Path) -> None:
-    """Let a whole folder take the place of another one, of which no part is ever in that place."""
+    """Move a complete folder into place, replacing any other; no partial one is ever in that place."""
     if not folder.exists():
         partial.rename(folder)
         return
@@ -277,7 +277,7 @@ def _put(partial: Path, folder: Path) -> None:
     try:
         partial.rename(folder)
     except OSError:
-        replaced.rename(folder)  # what was there before stands
+        replaced.rename(folder)  # restore what was there before
         raise
     shutil.rmtree(replaced, ignore_errors=True)
 

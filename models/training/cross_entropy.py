@@ -1,8 +1,8 @@
-"""Cross-entropy over a vocabulary, a few rows at a time.
+"""Cross-entropy over a vocabulary, computed a few rows at a time.
 
-torch's own, with label smoothing, goes over tensors of the size of all logits some ten times, forward and backward,
-each time from memory: a sixth of what a small model takes for an update. Here rows go through all steps while they are
-in the processor's cache; a GPU has kernels for it (`models.kernels.gpu.cross_entropy`).
+torch's own, with label smoothing, makes some ten passes, forward and backward, over tensors of the size of all logits,
+each time from memory: a sixth of a small model's time per update. Here rows go through all passes while they are in
+the processor's cache; a GPU has its own kernels (`models.kernels.gpu.cross_entropy`).
 """
 
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ from torch.autograd.function import once_differentiable
 from models.kernels.fused import has_fused_losses
 
 _AT_ONCE: Final = {"cpu": 1 << 18, "cuda": 1 << 28}
-"""Logits that are computed with at once, by device: what a core's cache holds, and what a GPU has room for."""
+"""Logits processed at a time, by device: what fits into a core's cache, or into a GPU's memory."""
 
 
 def cross_entropy(logits: Tensor, expected: Tensor, label_smoothing: float = 0.0) -> Tensor:
-    """Minus the log-probability of each expected class, in nats; in float32 at least, whatever the logits are in.
+    """Return minus the log-probability of each expected class, in nats; in float32 at least, whatever the logits' type.
 
     Args:
         logits: (N, V).
-        expected: (N,) of classes.
+        expected: (N,), classes.
         label_smoothing: probability mass e spread over all classes (Szegedy et al. 2016):
             -(1 - e) log p_expected - e/V sum_v log p_v.
 
@@ -53,7 +53,7 @@ class _CrossEntropy(torch.autograd.Function):
 
 
 def _kernels_for(logits: Tensor) -> ModuleType | None:
-    """What computes both on a GPU, in float32; nothing where it cannot be used."""
+    """Return the GPU kernels for losses and gradients, which compute in float32, or None if they cannot be used."""
     if logits.dtype == torch.float64 or not logits.is_contiguous() or not has_fused_losses(logits.device):
         return None
     from models.kernels.gpu import cross_entropy as fused  # noqa: PLC0415 - imports Triton
@@ -62,7 +62,7 @@ def _kernels_for(logits: Tensor) -> ModuleType | None:
 
 
 def _losses(logits: Tensor, expected: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """And log sum exp of each row."""
+    """Return the losses, and log sum exp of each row."""
     totals = torch.empty(len(logits), dtype=_computed_in(logits), device=logits.device)
     losses = torch.empty_like(totals)
     for rows, some in _pieces(logits):
@@ -74,7 +74,7 @@ def _losses(logits: Tensor, expected: Tensor, smoothing: float) -> tuple[Tensor,
 
 
 def _gradients(logits: Tensor, expected: Tensor, totals: Tensor, scales: Tensor, smoothing: float) -> Tensor:
-    """The softmax of the logits less the smoothed target, each row times its scale."""
+    """Return the softmax of the logits minus the smoothed target, each row times its scale."""
     result = torch.empty_like(logits)
     for rows, some in _pieces(logits):
         found = some.sub_(totals[rows, None]).exp_()
@@ -89,7 +89,7 @@ def _computed_in(logits: Tensor) -> torch.dtype:
 
 
 def _pieces(logits: Tensor) -> Iterator[tuple[slice, Tensor]]:
-    """Rows of the logits and a copy of them to compute with, a few at a time."""
+    """Yield a few rows of the logits at a time, with a copy of them to compute in."""
     count = max(1, _AT_ONCE[logits.device.type] // logits.size(1))
     for top in range(0, len(logits), count):
         rows = slice(top, top + count)

@@ -1,4 +1,4 @@
-"""What a run shows as it goes: a progress bar, and curves for TensorBoard in its folder."""
+"""Display of a run's progress: a progress bar, and TensorBoard curves in its folder."""
 
 import sys
 import threading
@@ -13,9 +13,9 @@ from tqdm import tqdm
 
 
 class Curves:
-    """Figures over updates; silent without a folder, as in every process but the leading one.
+    """Figures by update; does nothing without a folder, as in every process but the leading one.
 
-    A run does not end for want of them: where they cannot be written, as on a full disk, it goes on without.
+    If curves cannot be written, for instance on a full disk, the run goes on without them.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -27,9 +27,9 @@ class Curves:
 
     @contextmanager
     def progress(self, total: int, done: int) -> Iterator[None]:
-        """Show the bar and keep the curves open over the loop of a run of `total` updates, `done` of them before.
+        """Show the bar and keep the curves open during a run of `total` updates, of which `done` are made already.
 
-        Points beyond those that are done are of a process that was killed, and make place for what comes now.
+        Points after `done` come from a process that was killed, and are dropped.
         """
         if self._folder is None:
             yield
@@ -46,7 +46,7 @@ class Curves:
         self._writer = self._bar = None
 
     def advance(self, tokens: int) -> None:
-        """Count an update on so many target tokens."""
+        """Count an update with so many target tokens."""
         if self._bar is None:
             return
         self._bar.update()
@@ -66,7 +66,7 @@ class Curves:
 
     @contextmanager
     def _given_up_if_not_written(self) -> Iterator[None]:
-        """Say once that there are no more curves."""
+        """Stop the curves on an error, and report it once."""
         try:
             yield
         except OSError as error:
@@ -76,7 +76,7 @@ class Curves:
 
 @contextmanager
 def _silent_writers() -> Iterator[None]:
-    """Without the tracebacks of TensorBoard's threads, whose errors reach whoever adds a point as well."""
+    """Suppress tracebacks of TensorBoard's threads, whose errors are also raised where points are added."""
     shown = threading.excepthook
 
     def show(given: threading.ExceptHookArgs) -> None:

@@ -1,4 +1,4 @@
-"""The processes of a run: one, or those that torchrun started."""
+"""The processes of a run: one, or those started by torchrun."""
 
 import os
 import sys
@@ -15,12 +15,12 @@ from torch import Tensor
 from models.errors import ConfigError
 
 VALIDATION: Final = timedelta(hours=6)
-"""How long processes wait for one another: one of them validates, on as much as it is given."""
+"""How long processes wait for one another: one of them validates, which may take long."""
 
 
 @dataclass(frozen=True)
 class World:
-    """This process among all of the run."""
+    """This process among all those of the run."""
 
     rank: int = 0
     size: int = 1
@@ -32,7 +32,7 @@ class World:
         return self.rank == 0
 
     def sum(self, value: float) -> float:
-        """The sum of a number over all processes."""
+        """Return the sum of a number over all processes."""
         if self.size == 1:
             return value
         total = torch.tensor(value, dtype=torch.float64, device=self.device)
@@ -40,7 +40,7 @@ class World:
         return total.item()
 
     def sum_tensors(self, tensors: list[Tensor]) -> None:
-        """Add up each tensor over all processes, in place, in one message."""
+        """Sum each tensor over all processes, in place, in one message."""
         if self.size == 1 or not tensors:
             return
         flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
@@ -50,7 +50,7 @@ class World:
             tensor.copy_(part.view_as(tensor))
 
     def agree(self, flag: bool) -> bool:
-        """What the leading process says."""
+        """Return the leading process's flag, in all processes."""
         if self.size == 1:
             return flag
         told = torch.tensor(int(flag), device=self.device)
@@ -59,15 +59,15 @@ class World:
 
 
 def speaks_for_all() -> bool:
-    """Whether this process is the leading one, also where it has not joined the others yet, or has left them."""
+    """Whether this is the leading process, even before it has joined the others or after it has left them."""
     return int(os.environ.get("WORLD_SIZE", "1")) == 1 or os.environ["RANK"] == "0"
 
 
 def end_process() -> None:
-    """End a process of several that has done its work, without the last moments of its interpreter.
+    """End a process that is one of several without shutting down its interpreter.
 
-    In these it has been seen to abort, once in some hundred times ("terminate called without an active exception", with
-    torch 2.13 and gloo), and torchrun takes that for a failure of the whole run. A process that is alone ends as usual.
+    During that shutdown about one process in a hundred has aborted ("terminate called without an active exception",
+    torch 2.13 with gloo), which torchrun takes for a failure of the whole run. A single process ends as usual.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         sys.stdout.flush()
@@ -77,9 +77,9 @@ def end_process() -> None:
 
 @contextmanager
 def join_world() -> Iterator[World]:
-    """Join the run: its processes are told by torchrun's environment variables; without them there is one.
+    """Join the run that torchrun's environment variables describe; without them this process is the only one.
 
-    All leave it together: none has ended while the leading one still validates and writes.
+    All processes leave together: none ends while the leading one still validates and writes.
 
     Raises:
         ConfigError: this machine has GPUs, but none for this process.

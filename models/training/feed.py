@@ -1,4 +1,4 @@
-"""What each update of a run reads."""
+"""The batches of each update of a run."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,21 +19,21 @@ from models.training.distributed import World
 from models.training.objective import count_tokens
 
 _WORKERS: Final = {"cpu": 0, "cuda": 2}
-"""Processes that make batches ahead, by the device that computes: in one process with it, a GPU waits for Python."""
+"""Processes that prepare batches, by device: without any, a GPU would wait for Python."""
 _KILLED: Final = (
     "a process that makes batches has been killed, for want of memory perhaps: "
     "the run can go on from its last checkpoint (--resume)"
 )
 _AT_ONCE: Final = 4096
-"""Tokens of a batch that a CPU computes at once: more take gigabytes of memory, and fit into none of its caches."""
+"""Tokens of a batch that a CPU computes at once: more take gigabytes of memory and exceed its caches."""
 
 
 @contextmanager
 def deaths_told() -> Iterator[None]:
-    """Around all that is done with shares: torch tells of a process that has died whenever it hears of it.
+    """Report the death of a batch process; wraps all work on shares, as torch may notice it at any time.
 
     Raises:
-        FeedError: one has.
+        FeedError: a process that makes batches has died.
     """
     try:
         yield
@@ -44,10 +44,10 @@ def deaths_told() -> Iterator[None]:
 
 
 def fetched(shares: Iterable["Share"]) -> Iterator["Share"]:
-    """Shares that other processes make: of one that has died, what it has made last may not be there any more.
+    """Yield shares made by other processes; if one has died, its last shares may be lost.
 
     Raises:
-        FeedError: it is not.
+        FeedError: a share is lost.
     """
     try:
         yield from shares
@@ -57,37 +57,37 @@ def fetched(shares: Iterable["Share"]) -> Iterator["Share"]:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one process computes of one update."""
+    """One process's part of one update."""
 
     batches: list[Batch]
     tokens: int
     """Target tokens, end of sentence included."""
     weight: float
-    """What they weigh in the loss."""
+    """Total weight of these tokens in the loss."""
     reached: tuple[int, int]
-    """Epoch and position, in batches of all processes together, where the next update begins."""
+    """Epoch and position, in batches of all processes together, at which the next update begins."""
 
     def to(self, device: torch.device) -> "Share":
-        """The same with its batches on a device."""
+        """Return the share with its batches on a device."""
         return replace(self, batches=[batch.to(device) for batch in self.batches])
 
     def pin_memory(self) -> "Share":
-        """The same with its batches in memory from which a GPU copies while it computes."""
+        """Return the share with its batches in pinned memory, from which a GPU copies while it computes."""
         return replace(self, batches=[batch.pin_memory() for batch in self.batches])
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A share that is still to be made."""
+    """A share yet to be made."""
 
     epoch: int
     batches: dict[int, NDArray[np.int64]]
-    """The sentences of each batch of this process, by its number in the epoch."""
+    """Sentence indices of each batch of this process, by the batch's number in the epoch."""
     reached: tuple[int, int]
 
 
 class Feed(Dataset[Share]):
-    """The batches of a run: seed, epoch and position alone decide what is in them."""
+    """The batches of a run, fully determined by seed, epoch and position."""
 
     def __init__(self, corpus: TokenizedCorpus, reader: ContextReader, settings: TrainingConfig, world: World) -> None:
         """Read `corpus` as `reader` does, for this process of `world`."""
@@ -96,25 +96,25 @@ class Feed(Dataset[Share]):
         self._settings: Final = settings
         self._world: Final = world
         self._noise: Final = ContextNoise(settings.context_dropout, settings.context_shuffling)
-        corpus.keep_for(reader)  # before there are processes, or each would make what it reads
+        corpus.keep_for(reader)  # before workers are forked, or each would prepare it anew
         self._size: Final = world.size * settings.accumulation
-        """Batches of an update, of all processes together."""
+        """Batches per update, over all processes."""
 
     def updates_of(self, epochs: float) -> int:
-        """How many updates so many passes over the corpus are, at least one."""
+        """Return the number of updates in so many passes over the corpus, at least 1."""
         return max(1, int(epochs * (len(self._plan(0)) // self._size)))
 
     def shares(self, epoch: int, position: int, updates: int, *, workers: int | None = None) -> Iterator[Share]:
-        """This process's share of each of so many updates, from a position of an epoch on, on its device.
+        """Return this process's shares of the next updates, on its device.
 
         Args:
             epoch: pass over the corpus, from 0.
-            position: batches of it that are done.
-            updates: how many.
-            workers: processes that make batches ahead; by default as many as the device needs.
+            position: batches of the epoch that are done.
+            updates: number of updates.
+            workers: processes that prepare batches; by default as many as the device needs.
 
         Raises:
-            ConfigError: a pass over the corpus is less than an update.
+            ConfigError: the corpus has fewer batches than an update needs.
         """
         if not updates:
             return iter(())
@@ -143,7 +143,7 @@ class Feed(Dataset[Share]):
         left = updates
         while left > 0:
             order = self._plan(epoch)
-            # A pass may have a batch more or less than another; one that is too short for an update is left out.
+            # Passes may differ by a batch; one that is too short for an update is left out.
             if len(order) < size and (most := len(self._plan(0))) < size:
                 raise ConfigError(f"the corpus has only {most} batches, but an update needs {size}")
             for first in range(position, len(order) - size + 1, size)[:left]:
@@ -158,7 +158,7 @@ class Feed(Dataset[Share]):
         return self._corpus.plan(self._reader, settings.batch_tokens, seed=settings.seed, epoch=epoch)
 
     def _parts(self, indices: NDArray[np.int64], place: tuple[int, int]) -> list[Batch]:
-        """A batch in the parts in which it is computed: epoch and number decide which contexts are exchanged."""
+        """Return a batch in the parts that are computed separately; epoch and number seed the noise in contexts."""
         neighbours = self._noise.neighbours(indices.tolist(), (self._settings.seed, *place))
         count = -(-self._settings.batch_tokens // _AT_ONCE) if self._world.device.type == "cpu" else 1
         return [

@@ -1,8 +1,8 @@
-"""A deeper encoder from a shallower one: training goes on with more layers, and loses nothing of what has been learnt.
+"""Growth of an encoder: training continues with more layers, without losing what has been learnt.
 
-Net2DeeperNet (Chen et al. 2016, "Net2Net: Accelerating Learning via Knowledge Transfer", section 2.3) for a pre-norm
-Transformer: a layer whose sub-layers end in zeros is the identity. Li et al. 2020, "Shallow-to-Deep Training for
-Neural Machine Translation", train deep encoders so, in less time, with copies of the layers below in place of it.
+This is Net2DeeperNet (Chen et al. 2016, "Net2Net: Accelerating Learning via Knowledge Transfer", section 2.3) for a
+pre-norm Transformer: a layer whose sub-layers end in zeros is the identity. Li et al. 2020, "Shallow-to-Deep Training
+for Neural Machine Translation", train deep encoders in this way in less time, but copy the layers below instead.
 """
 
 import torch
@@ -14,13 +14,13 @@ from models.network.transformer import EncoderLayer
 
 
 def deepen(model: TranslationModel, weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of a model with a shallower encoder, completed by what `model` has in the layers on top of it.
+    """Complete the weights of a model with a shallower encoder by those of `model`'s additional layers on top.
 
-    Those layers of `model`, which has just been initialised, become the identity. What reads the context in them is
-    left as the architecture has it at its start.
+    These layers of `model`, which has just been initialised, become the identity. What reads the context in them keeps
+    the architecture's initialisation.
 
     Raises:
-        ConfigError: there is no layer on top of it.
+        ConfigError: `model` has no additional layer.
     """
     depth = _depth(weights)
     if depth >= len(model.backbone.encoder):
@@ -33,10 +33,10 @@ def deepen(model: TranslationModel, weights: dict[str, Tensor]) -> dict[str, Ten
 
 
 def with_modules_of(model: TranslationModel, weights: dict[str, Tensor], other: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The backbone of some weights, with the context modules of others that read the same architecture.
+    """Combine the backbone of `weights` with the context modules of `other`, which has the same architecture.
 
-    Where the encoder of those was shallower, the modules on top are what `model` has, which has just been initialised.
-    Where its `integration` names fewer parts, the modules of the others are left.
+    Where the encoder of `other` was shallower, modules on top are those of `model`, which has just been initialised.
+    Where the `integration` of `model` names fewer parts, the other modules are left out.
     """
     backbone = {name: tensor for name, tensor in weights.items() if name.startswith("backbone.")}
     modules = {name for name, _ in model.named_parameters() if name.startswith("architecture.")}
@@ -45,13 +45,13 @@ def with_modules_of(model: TranslationModel, weights: dict[str, Tensor], other: 
 
 
 def _on_top(model: TranslationModel, depth: int) -> dict[str, Tensor]:
-    """What a model has in and for the layers of its encoder from `depth` on."""
+    """Return a model's parameters in and for its encoder layers from `depth` on."""
     layers = range(depth, len(model.backbone.encoder))
     added = tuple(f"{part}.encoder.{layer}." for part in ("backbone", "architecture") for layer in layers)
     return {name: tensor.detach() for name, tensor in model.named_parameters() if name.startswith(added)}
 
 
 def _depth(weights: dict[str, Tensor]) -> int:
-    """Of the encoder that the weights are of."""
+    """Return the depth of the encoder in some weights."""
     layers = (name.split(".")[2] for name in weights if name.startswith("backbone.encoder."))
     return 1 + max(map(int, layers), default=-1)

@@ -1,7 +1,7 @@
-"""A small BERT for a language of which none is at hand: Devlin et al. 2019, section 3.1, by `transformers`.
+"""Training of a small BERT, for languages without a ready one: Devlin et al. 2019, section 3.1, by `transformers`.
 
-It learns to restore masked pieces of two neighbouring sentences, in the form in which `bert_context` has them read.
-Whether the second one follows the first is not asked: Liu et al. 2019, "RoBERTa", table 2, found nothing in that.
+It learns to restore masked pieces of two neighbouring sentences, in the format in which `bert_context` reads them.
+It does not predict whether the second sentence follows the first: Liu et al. 2019, "RoBERTa", table 2, found no gain.
 """
 
 import json
@@ -51,75 +51,75 @@ from models.network.architectures.bert import WEIGHTS
 from models.network.architectures.bert_input import fit, row
 
 HELD_OUT: Final = 500
-"""Pairs of which the loss is told now and then."""
+"""Pairs on which the loss is reported from time to time."""
 _IGNORED: Final = -100
-"""The label of a piece that is not to be restored, in `transformers`."""
+"""Label in `transformers` of a piece that is not to be restored."""
 _CHECKPOINTS: Final = "checkpoints"
 _PLAN: Final = "plan.json"
-"""Beside the checkpoints: by which plan they were made."""
+"""File beside the checkpoints with the plan they were made by."""
 _DAMAGED: Final = "is damaged, or was not written by this program"
 _FREE: Final = {"updates", "every", "corpus"}
-"""What of a run may be said otherwise when it goes on: when it ends, and how often it reports; and of a corpus, which
-has to be the same, some runs say nothing."""
+"""Values that may change when a run is continued: its end and report interval; the corpus must stay the same, but old
+runs did not record it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BertPlan:
-    """The size of a BERT, and of its training."""
+    """Sizes of a BERT and of its training."""
 
     width: int = 256
     layers: int = 4
     vocabulary: int = 8000
-    """Word pieces, at most."""
+    """Maximum number of word pieces."""
     pieces: int = 256
-    """Positions."""
+    """Number of positions."""
     updates: int = 10000
     pairs: int = 64
-    """In a batch of each process."""
+    """Pairs per batch of each process."""
     peak: float = 5e-4
-    """The learning rate after the first tenth of the updates, from which it falls to 0. With 1e-3 after 50 of them all
+    """Learning rate after the first tenth of the updates, from which it falls to 0. With 1e-3 after 50 updates, all
     states became the same."""
     every: int = 500
-    """Updates between two checkpoints, and two looks at the loss."""
+    """Updates between checkpoints, and between evaluations of the loss."""
     seed: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Run(BertPlan):
-    """A plan, and what it is carried out on."""
+    """A plan and the corpus it is carried out on."""
 
     corpus: str | None = None
-    """The fingerprint of the text; of a run from before there was one, nothing."""
+    """Fingerprint of the text; None for a run older than this field."""
 
 
 def train_bert(documents: Sequence[Document], plan: BertPlan, folder: Path, *, resume: bool = False) -> Path:
-    """Train a BERT on the source sentences of a corpus, in this process or in all that torchrun started.
+    """Train a BERT on the source sentences of a corpus, in this process or in all those started by torchrun.
 
     Args:
         documents: the corpus.
-        plan: sizes.
-        folder: gets `config.json`, `model.safetensors`, `tokenizer.json`, and `checkpoints/` to go on from.
-        resume: go on from the last of these checkpoints, if any.
+        plan: sizes of model and training.
+        folder: receives `config.json`, `model.safetensors`, `tokenizer.json`, and `checkpoints/` to continue from.
+        resume: continue from the last of these checkpoints, if any.
 
     Returns:
-        The folder, which `architecture.bert` may name.
+        The folder, for use as `architecture.bert`.
 
     Raises:
-        CheckpointError: there are checkpoints, and they are not to be gone on from, are of another plan or another
-            corpus, or the last one is damaged; a BERT is there that this run has not made; or the disk is full.
+        CheckpointError: there are checkpoints without `resume`, or of another plan or corpus, or the last one is
+            damaged; a BERT is there that this run has not made; or the disk is full.
         DataError: the corpus is too small to hold out pairs.
     """
     texts = [[sentence.source for sentence in document.sentences] for document in documents]
     _require_enough(sum(map(len, texts)), "sentences")
     run = _Run(**asdict(plan), corpus=_fingerprint(texts))
-    _check_folder(folder, run, resume=resume)  # a process writes only when all are there, and so have looked
+    _check_folder(folder, run, resume=resume)  # no process writes before all have checked
     set_seed(plan.seed)
     arguments = _arguments(plan, folder / _CHECKPOINTS)
     wordpiece = _vocabulary(texts, run, folder, arguments)
     pairs = [pair for document in texts for pair in _pairs(document, wordpiece, plan.pieces)]
     _require_enough(len(pairs), "sentences that say anything")
     model = MaskedWords(_shape(plan, wordpiece.size))
-    model.set_attn_implementation("eager")  # on a CPU the backward pass of torch's fused attention takes longer
+    model.set_attn_implementation("eager")  # on a CPU torch's fused attention is slower backward
     trainer = _Telling(
         model,
         arguments,
@@ -139,7 +139,7 @@ def _require_enough(count: int, what: str) -> None:
 
 
 def _fingerprint(texts: Sequence[Sequence[str]]) -> str:
-    """The same for the same sentences of the same documents, in the same order."""
+    """Return a digest that is equal for the same sentences in the same documents and order."""
     digest = blake2b(digest_size=16)
     for document in texts:
         digest.update("".join(f"{text}\n" for text in (*document, "")).encode())
@@ -147,7 +147,7 @@ def _fingerprint(texts: Sequence[Sequence[str]]) -> str:
 
 
 def _check_folder(folder: Path, run: _Run, *, resume: bool) -> None:
-    """Leave what an earlier run has made as it is, and what no run has."""
+    """Refuse to overwrite what an earlier run, or something else, has written."""
     before = _earlier_plan(folder / _CHECKPOINTS / _PLAN)
     if before is not None or _last(folder / _CHECKPOINTS) is not None:  # earlier releases kept no plan
         if not resume:
@@ -170,16 +170,16 @@ def _earlier_plan(file: Path) -> _Run | None:
 
 
 def _difference(one: BertPlan, other: BertPlan) -> str | None:
-    """What two plans differ in, of what must be the same; nothing, if in nothing."""
+    """Describe the first difference between two plans that must agree; None if there is none."""
     before, after = asdict(one), asdict(other)
     names = (name for name in before if name not in _FREE and before[name] != after[name])
     return next((f"{name} was {before[name]}, is {after[name]}" for name in names), None)
 
 
 def _vocabulary(texts: Sequence[Sequence[str]], run: _Run, folder: Path, arguments: TrainingArguments) -> WordPiece:
-    """The word pieces of a folder, where the first process puts plan and vocabulary if there is none yet.
+    """Return a folder's word pieces; the first process writes plan and vocabulary if there is none yet.
 
-    One for all processes, and for all that goes on from it, as its ids are others each time that it is trained.
+    All processes and continued runs share one vocabulary, since its ids differ each time it is trained.
     """
     with arguments.main_process_first(local=False):  # the folder is that of all machines
         if arguments.process_index == 0:
@@ -191,17 +191,17 @@ def _vocabulary(texts: Sequence[Sequence[str]], run: _Run, folder: Path, argumen
 
 
 def _save(model: "MaskedWords", folder: Path) -> None:
-    """As `save_pretrained` does it, whose file of weights nobody else could read."""
+    """Save like `save_pretrained`, whose weight file other users could not read."""
     model.config.save_pretrained(folder)
     weights = {name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()}
     write_whole(folder / WEIGHTS, [save(weights, {"format": "pt"})])
 
 
-class MaskedWords(BertForMaskedLM):  # type: ignore[misc] # whose types nobody reads
-    """Computes the vocabulary for the masked pieces alone, a seventh of all."""
+class MaskedWords(BertForMaskedLM):  # type: ignore[misc] # the package is untyped
+    """A BERT that computes vocabulary scores for the masked pieces alone, a seventh of all."""
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> dict[str, Tensor]:
-        """The mean loss of the masked pieces of a batch, from (B, M) each."""
+        """Return the mean loss of a batch's masked pieces, from inputs of (B, M) each."""
         states = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         masked = labels != _IGNORED
         total = F.cross_entropy(self.cls(states[masked]), labels[masked], reduction="sum")
@@ -209,7 +209,7 @@ class MaskedWords(BertForMaskedLM):  # type: ignore[misc] # whose types nobody r
 
 
 class _Telling(Trainer):  # type: ignore[misc] # as above
-    """Says in one sentence which checkpoint cannot be written, or read: the package raises whatever happens to it."""
+    """A trainer that reports unreadable or unwritable checkpoints in one sentence: the package raises anything."""
 
     def _save_checkpoint(self, *given: Any) -> None:  # noqa: ANN401 - as the package gives it
         with _told(self.args.output_dir, "could not be written"):
@@ -238,7 +238,7 @@ def _told(place: str | None, what: str) -> Iterator[None]:
 
 
 class _Pairs(Dataset[dict[str, list[int]]]):
-    """Rows of ids as `transformers` wants them."""
+    """Rows of ids in the form `transformers` expects."""
 
     def __init__(self, rows: "Sequence[array[int]]") -> None:
         self._rows = rows
@@ -252,7 +252,7 @@ class _Pairs(Dataset[dict[str, list[int]]]):
 
 
 def _pairs(texts: Sequence[str], wordpiece: WordPiece, pieces: int) -> "Iterator[array[int]]":
-    """Each sentence of a document and the one before it, as BERT reads them; a first one alone."""
+    """Yield each sentence of a document with the one before it, as BERT reads them; the first one alone."""
     encoded = wordpiece.encode(texts)
     for before, current in zip([[], *encoded], encoded, strict=False):
         if current:
@@ -274,7 +274,7 @@ def _shape(plan: BertPlan, vocabulary: int) -> BertConfig:
 
 
 def _heads(width: int) -> int:
-    """Heads of 64, or a little more where that does not divide the width."""
+    """Return the number of heads: of width 64, or a little more where that does not divide the width."""
     return next(heads for heads in range(max(1, width // 64), 0, -1) if width % heads == 0)
 
 
@@ -301,13 +301,13 @@ def _arguments(plan: BertPlan, folder: Path) -> TrainingArguments:
         dataloader_pin_memory=not cpu,
         ddp_find_unused_parameters=False,
     )
-    gpus = max(1, arguments.n_gpu)  # more than one only without torchrun: a process divides its batch among them
+    gpus = max(1, arguments.n_gpu)  # without torchrun a process splits its batch among GPUs
     arguments.per_device_train_batch_size = arguments.per_device_eval_batch_size = max(1, plan.pairs // gpus)
     return arguments
 
 
 def _special(wordpiece: WordPiece) -> Any:  # noqa: ANN401 - the package has no types for it
-    """The vocabulary as `transformers` masks it."""
+    """Wrap the vocabulary in the tokenizer that `transformers` needs for masking."""
     make: Any = PreTrainedTokenizerFast
     return make(
         tokenizer_object=wordpiece.tokenizer,
@@ -320,7 +320,7 @@ def _special(wordpiece: WordPiece) -> Any:  # noqa: ANN401 - the package has no 
 
 
 def _last(folder: Path) -> str | None:
-    """The last checkpoint that is whole: `transformers` writes into its place, and what it is at last."""
+    """Return the last complete checkpoint: `transformers` writes into the final place, its state file last."""
     whole = [each for each in folder.glob("checkpoint-*") if _is_whole(each)]
     return str(max(whole, key=lambda each: int(each.name.rpartition("-")[2]))) if whole else None
 

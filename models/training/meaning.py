@@ -1,4 +1,4 @@
-"""Whether weights compute in a run what they were trained to compute, of which their names and shapes tell a part."""
+"""Checks that loaded weights compute what they were trained to, which names and shapes alone do not ensure."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,41 +24,41 @@ _MAY_CHANGE: Final = frozenset(
         "architecture.token_dropout",
     }
 )
-"""From one step to the next: how much is read of the text, by which of the modules, and how they are trained."""
+"""Values that may change between steps: how much text is read, by which modules, and how these are trained."""
 
 
 def require_fitting_start(folder: Path, there: RunConfig, here: RunConfig) -> None:
-    """See to it that a run uses what it takes over of `training.init` as what it was trained to be.
+    """Require that a run uses what it loads from `training.init` as what it was trained to be.
 
-    Heads, activation, norm and languages are in no tensor's name or shape: with others, weights load, and are noise.
+    Heads, activation, norm and languages show in no tensor's name or shape: if they differ, weights load but are noise.
 
     Args:
-        folder: of the checkpoint.
-        there: its config.
-        here: that of the run, with the checksum of its BERT.
+        folder: folder of the checkpoint.
+        there: config of the checkpoint.
+        here: config of the run, with the checksum of its BERT.
 
     Raises:
-        CheckpointError: they differ; names the first value that does.
+        CheckpointError: they differ; the message names the first value that does.
     """
     training = here.training
     free = {"backbone.encoder_layers"} if training.deepen else set()
-    if training.transfer == "source":  # what has no part in the encoder
+    if training.transfer == "source":  # what does not affect the encoder
         free |= {"languages.target", "backbone.decoder_layers", "backbone.embeddings", "backbone.output_bias"}
     architecture = {"architecture"} if training.transfer == "all" else set()
     _require_same(folder, there, here, {"languages", "backbone"} | architecture, free)
 
 
 def require_fitting_modules(folder: Path, there: RunConfig, here: RunConfig) -> None:
-    """The same of `training.modules`, whose encoder may be shallower.
+    """Require the same of `training.modules`, whose encoder may be shallower.
 
     Raises:
-        CheckpointError: they differ; names the first value that does.
+        CheckpointError: they differ; the message names the first value that does.
     """
     _require_same(folder, there, here, {"languages", "backbone", "architecture"}, {"backbone.encoder_layers"})
 
 
 def _require_same(folder: Path, there: RunConfig, here: RunConfig, sections: set[str], free: set[str]) -> None:
-    # A checkpoint may not know the checksum of its BERT: what one side does not say is not compared.
+    # A checkpoint may lack the checksum of its BERT: values missing on one side are not compared.
     was, now = (dict(members(config.model_dump(include=sections, exclude_none=True))) for config in (there, here))
     for name, value in was.items():
         if name not in _MAY_CHANGE | free and value != now.get(name, value):
@@ -68,7 +68,7 @@ def _require_same(folder: Path, there: RunConfig, here: RunConfig, sections: set
 
 
 def members(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
-    """All values of a tree by their dotted names."""
+    """Yield all values of a tree by their dotted names."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from members(value, f"{within}{name}.")

@@ -1,4 +1,4 @@
-"""What to do where a device has no memory for a batch of training."""
+"""Error for batches that exceed a device's memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,15 +11,15 @@ from models.errors import ConfigError
 from models.network.inference.graphs import says_no_memory
 
 _NO_MEMORY_HERE: Final = "can't allocate memory"
-"""What torch says where a CPU has none."""
+"""Message of torch if a CPU has no memory left."""
 
 
 @contextmanager
 def room_for_batches(settings: TrainingConfig, device: torch.device) -> Iterator[None]:
-    """Around what is computed of batches.
+    """Turn out-of-memory errors in computations of batches into advice.
 
     Raises:
-        ConfigError: the device has no memory for them; the message says which value makes them smaller.
+        ConfigError: the device has too little memory; the message says which value makes batches smaller.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Muon in numbers that the device is fast in: torch's own computes in bfloat16 always, which many CPUs only emulate."""
+"""Muon in the number format that the device is fast in: torch's own always uses bfloat16, which many CPUs emulate."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -12,31 +12,31 @@ from models.training.distributed import World
 
 MOMENTUM: Final = 0.95
 COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)
-"""Of the odd polynomial of degree five that drives singular values to between 0.7 and 1.2 (Jordan et al. 2024)."""
+"""Coefficients of the odd quintic that drives singular values to between 0.7 and 1.2 (Jordan et al. 2024)."""
 ITERATIONS: Final = 5
 SMALLEST_NORM: Final = 1e-7
 
 
 class Muon(Optimizer):
-    """Moves each matrix by its Nesterov momentum made nearly orthogonal.
+    """Optimiser that moves each matrix by its Nesterov momentum, made nearly orthogonal.
 
-    Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks". It is scaled as by Liu et al. 2025,
-    "Muon is scalable for LLM training", by 0.2 √max(rows, columns), to the size that Adam's steps have. The same as
-    `torch.optim.Muon` with `adjust_lr_fn="match_rms_adamw"` and without weight decay, and what it remembers too.
+    From Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks". Steps are scaled by
+    0.2 √max(rows, columns), to the size of Adam's, as in Liu et al. 2025, "Muon is scalable for LLM training". Equal to
+    `torch.optim.Muon` with `adjust_lr_fn="match_rms_adamw"` and without weight decay, with the same state.
     """
 
     def __init__(self, matrices: Iterable[Tensor] | Iterable[dict[str, Any]], world: World, lr: float = 1e-3) -> None:
-        """Move `matrices`, each of two dimensions, or groups of them, as those of torch's optimisers.
+        """Move `matrices`, all two-dimensional, or groups of them as in torch's optimisers.
 
-        The processes of a run share each group out among them.
+        The processes of a run divide each group among themselves.
         """
         super().__init__(matrices, {"lr": lr})
         self._world: Final = world
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """Move the matrices that have a gradient, which is the same in all processes."""
-        del closure  # other optimisers evaluate the loss anew
+        """Move the matrices that have a gradient, which must be the same in all processes."""
+        del closure  # for other optimisers, to re-evaluate the loss
         for group in self.param_groups:
             matrices = [matrix for matrix in group["params"] if matrix.grad is not None]
             momenta = [self._momentum(matrix).lerp_(matrix.grad, 1 - MOMENTUM) for matrix in matrices]
@@ -51,7 +51,7 @@ class Muon(Optimizer):
                 matrix.add_(direction, alpha=-group["lr"] * 0.2 * max(matrix.shape) ** 0.5)
 
     def _momentum(self, matrix: Tensor) -> Tensor:
-        """What the optimiser remembers of a matrix."""
+        """Return the momentum of a matrix."""
         if "momentum_buffer" not in self.state[matrix]:
             self.state[matrix]["momentum_buffer"] = torch.zeros_like(matrix)
         momentum: Tensor = self.state[matrix]["momentum_buffer"]
@@ -59,14 +59,14 @@ class Muon(Optimizer):
 
 
 def nearest_orthogonal(matrices: Tensor) -> Tensor:
-    """Very roughly UVᵀ of each matrix USVᵀ, [matrices, rows, columns], by Newton and Schulz's iteration.
+    """Approximate, very roughly, UVᵀ of each matrix USVᵀ, [matrices, rows, columns], by Newton-Schulz iteration.
 
-    A zero stays zero. In bfloat16 where the device multiplies in it, else in the matrices' own numbers.
+    Zero stays zero. Computes in bfloat16 where the device multiplies in it, otherwise in the matrices' own type.
     """
     a, b, c = COEFFICIENTS
     computed = matrices.bfloat16() if computes_bfloat16(matrices.device) else matrices
     is_wide = computed.size(1) <= computed.size(2)
-    wide = computed if is_wide else computed.mT  # the products are of the short side
+    wide = computed if is_wide else computed.mT  # products have the size of the short side
     wide = wide / torch.linalg.matrix_norm(wide, keepdim=True).clamp(min=SMALLEST_NORM)
     for _ in range(ITERATIONS):
         gram = wide @ wide.mT
@@ -75,9 +75,9 @@ def nearest_orthogonal(matrices: Tensor) -> Tensor:
 
 
 def _alike(matrices: Sequence[Tensor], indices: Iterable[int]) -> Iterable[list[int]]:
-    """Those of the indices together whose matrices have one shape.
+    """Group indices by the shape of their matrices.
 
-    A GPU takes them in one call; one by one, its time would be that of hundreds of calls.
+    A GPU then processes a group in one call; one by one, the time would be that of hundreds of calls.
     """
     found: dict[torch.Size, list[int]] = {}
     for index in indices:

@@ -1,4 +1,4 @@
-"""What moves the parameters: Adam, or Muon for the matrices inside the network and Adam for all else."""
+"""The optimiser: Adam, or Muon for the matrices inside the network and Adam for all else."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -16,10 +16,10 @@ from models.training.muon import Muon
 
 
 class Optimizer:
-    """The optimiser of a run; a learning rate means the same with Muon and with Adam."""
+    """The optimiser of a run; learning rates have the same meaning with Muon and with Adam."""
 
     def __init__(self, model: TranslationModel, settings: TrainingConfig, world: World) -> None:
-        """Move the parameters of `model` that are trained, in each process of `world` alike."""
+        """Optimise the trained parameters of `model`, identically in each process of `world`."""
         self.trained: Final = {name: p for name, p in model.named_parameters() if p.requires_grad}
         matrices = _inner_matrices(model) if settings.optimizer == "muon" else set()
         by_muon = _groups({name: p for name, p in self.trained.items() if p in matrices}, settings)
@@ -34,9 +34,9 @@ class Optimizer:
         self._world: Final = world
 
     def share_gradients(self) -> None:
-        """Add up the gradients of all processes, whose batches need not have used the same parameters.
+        """Sum the gradients of all processes, whose batches need not have used the same parameters.
 
-        One that none of them has used gets no gradient, as in a single process.
+        A parameter that no process has used gets no gradient, as in a single process.
         """
         if self._world.size == 1:
             return
@@ -48,10 +48,10 @@ class Optimizer:
             p.grad = gradient if by else None
 
     def step(self, rate: float) -> None:
-        """Move by the gradients, at most `clip_norm` of them, at a learning rate, and forget them.
+        """Take a step at a learning rate with gradients clipped to norm `clip_norm`, then clear them.
 
         Raises:
-            DivergedError: a gradient is no number; nothing has been moved.
+            DivergedError: a gradient is not finite; nothing has been moved.
         """
         norm = torch.nn.utils.clip_grad_norm_(self.trained.values(), self._clip_norm)
         if not torch.isfinite(norm):
@@ -66,7 +66,7 @@ class Optimizer:
             part.zero_grad(set_to_none=True)
 
     def tensors(self) -> dict[str, Tensor]:
-        """All that it remembers, by `what/parameter`."""
+        """Return the optimiser state, by `what/parameter`."""
         return {
             f"{key}/{name}": value
             for name, p in self.trained.items()
@@ -75,10 +75,10 @@ class Optimizer:
         }
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Remember what `tensors` gave.
+        """Restore what `tensors` returned.
 
         Raises:
-            CheckpointError: it is of parameters that are not trained here.
+            CheckpointError: it has parameters that are not trained here.
         """
         part_of = {p: part for part in self._parts for group in part.param_groups for p in group["params"]}
         for key, tensor in tensors.items():
@@ -90,7 +90,7 @@ class Optimizer:
 
 
 def _groups(parameters: Mapping[str, nn.Parameter], settings: TrainingConfig) -> list[dict[str, Any]]:
-    """Those of the backbone, and those of the context modules, each with its share of the learning rate."""
+    """Group parameters by backbone and context modules, each with its factor of the learning rate."""
     backbone = [p for name, p in parameters.items() if name.startswith("backbone.")]
     modules = [p for name, p in parameters.items() if not name.startswith("backbone.")]
     shares = ((backbone, settings.backbone_rate), (modules, 1.0))
@@ -98,7 +98,7 @@ def _groups(parameters: Mapping[str, nn.Parameter], settings: TrainingConfig) ->
 
 
 def _inner_matrices(model: TranslationModel) -> set[Tensor]:
-    """The weights of linear layers between embeddings and output, which are tables of words rather than maps."""
+    """Return the weights of inner linear layers; embeddings and output are tables of words rather than maps."""
     return {module.weight for module in model.modules() if isinstance(module, nn.Linear)} - {
         model.backbone.output.weight
     }

@@ -1,4 +1,4 @@
-"""Whether a run is the one that a checkpoint is of: only then does it come to the same end as without a stop."""
+"""Checks that a run is the one its checkpoint belongs to: only then does it end as if it had not been stopped."""
 
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,17 @@ from models.training.meaning import members
 def require_same_run(
     folder: Path, checkpoint: Checkpoint, config: RunConfig, corpus: str | None, processes: int
 ) -> None:
-    """Refuse to go on from a checkpoint as another run.
+    """Refuse to continue another run's checkpoint.
 
     Args:
-        folder: of the checkpoint.
-        checkpoint: of the run as it was.
-        config: of the run as it is.
-        corpus: the fingerprint of what it is trained on.
-        processes: that train it.
+        folder: folder of the checkpoint.
+        checkpoint: state of the run as it was.
+        config: config of the run as it is.
+        corpus: fingerprint of the training corpus.
+        processes: number of processes that train.
 
     Raises:
-        CheckpointError: they differ in what decides how the run goes on; says in what.
+        CheckpointError: they differ in what determines the rest of the run; the message says in what.
     """
     if changed := _difference(checkpoint.config, config):
         raise CheckpointError(
@@ -32,14 +32,14 @@ def require_same_run(
     if checkpoint.progress.corpus not in (None, corpus):
         raise CheckpointError(f"{folder}: was trained on another corpus; the files have changed since")
     init = config.training.init
-    # What the run began with may be gone: all that it has come to is in the checkpoint.
+    # The initial weights may be gone: all that has become of them is in the checkpoint.
     there = None if init is None or not is_checkpoint(init) else load_checkpoint(init).checksum
     if None not in (there, checkpoint.progress.init) and there != checkpoint.progress.init:
         raise CheckpointError(f"{folder}: began with other weights than {init} has now")
 
 
 def _require_same_updates(folder: Path, checkpoint: Checkpoint, accumulation: int, processes: int) -> None:
-    """With other batches in an update, it would not be at the same place, nor have the same learning rate or end."""
+    """Require as many batches per update: otherwise position, learning rate and end would differ."""
     before, accumulated = checkpoint.progress.processes or processes, checkpoint.config.training.accumulation
     if processes * accumulation != before * accumulated:
         raise CheckpointError(
@@ -54,7 +54,7 @@ def _counted(processes: int) -> str:
 
 
 def _difference(one: RunConfig, other: RunConfig) -> str | None:
-    """What two configs differ in, besides when the run ends and what it reports; nothing, if in nothing else."""
+    """Describe the first difference between two configs, besides when the run ends and what it reports, or None."""
     free = ("updates", "epochs", "patience", "log_every", "validate_every", "checkpoint_every", "keep", "average")
     ignored: Any = {
         "output": True,

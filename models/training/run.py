@@ -1,4 +1,4 @@
-"""A whole run: reads what its config names, trains, and leaves a final checkpoint."""
+"""A whole training run, from its config to a final checkpoint."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -25,13 +25,13 @@ from models.training.validation import Candidate, Validation
 
 NAMED_BAD_LINES = 20
 _LONG_DOCUMENT = 100
-"""Sentences; a corpus of one that is longer lacks the empty lines between documents."""
+"""Sentences; a corpus that is a single, longer document probably lacks empty lines between documents."""
 
 MakeCandidate = Callable[[RunConfig, Tokenizer, TranslationModel], Candidate]
 
 
 def name_bad_lines(bad: BadLines, file: Path) -> None:
-    """Say how many pairs of lines were left out of a corpus, and name the first of them."""
+    """Report how many pairs of lines were left out of a corpus, and name the first of them."""
     if not bad.count:
         return
     print(f"{file}: {bad.count} pairs of lines were left out", file=sys.stderr)
@@ -42,10 +42,10 @@ def name_bad_lines(bad: BadLines, file: Path) -> None:
 
 
 def read_corpus(corpus: Corpus, *, skip_bad: bool = False, quiet: bool = False) -> list[Document]:
-    """The documents of a corpus in the data folder; with `skip_bad`, what was left out is counted and named.
+    """Read the documents of a corpus in the data folder; with `skip_bad`, report what was left out.
 
     Raises:
-        DataError: a file is missing or empty, or a line cannot be used and `skip_bad` is not set.
+        DataError: a file is missing or empty, or a line is unusable and `skip_bad` is not set.
     """
     bad = BadLines() if skip_bad else None
     folder = data_folder()
@@ -60,7 +60,7 @@ def read_corpus(corpus: Corpus, *, skip_bad: bool = False, quiet: bool = False) 
 
 
 def _without_context(documents: Sequence[Document]) -> str:
-    """What is odd about where documents end, so that a model would learn nothing from what comes before a sentence."""
+    """Describe document boundaries that leave a model no context to learn from; empty if they are fine."""
     lengths = [len(document.sentences) for document in documents]
     if len(lengths) == 1 and lengths[0] > _LONG_DOCUMENT:
         return f"all of its {lengths[0]:,} sentences are one document"
@@ -68,10 +68,10 @@ def _without_context(documents: Sequence[Document]) -> str:
 
 
 def make_tokenizer(config: RunConfig, *, skip_bad: bool = False) -> Tokenizer:
-    """Train the SentencePiece models of a run on its training corpus, and write them where the config says.
+    """Train the SentencePiece models of a run on its training corpus, and write them to the config's path.
 
     Raises:
-        CheckpointError: another tokenizer is there already.
+        CheckpointError: there is another tokenizer already.
         DataError: the corpus cannot be read, or is too small for the vocabulary.
     """
     documents = read_corpus(config.data.train, skip_bad=skip_bad)
@@ -80,7 +80,7 @@ def make_tokenizer(config: RunConfig, *, skip_bad: bool = False) -> Tokenizer:
 
 
 def plan_model(config: RunConfig) -> TranslationModel:
-    """The model that a config describes, without weights, for vocabularies of the size that it asks for."""
+    """Build a config's model without weights, with vocabularies of the requested size."""
     size = config.tokenizer.vocabulary
     with torch.device("meta"):
         return TranslationModel(config.backbone, config.architecture, size, size)
@@ -94,14 +94,14 @@ def train(
     minutes: float | None = None,
     skip_bad: bool = False,
 ) -> Path:
-    """Train one run, in this process or in all that torchrun started.
+    """Train one run, in this process or in all those started by torchrun.
 
     Args:
-        config: of the run.
-        candidate: makes of config, tokenizer and model what translates and scores the dev sets.
-        resume: continue from the newest checkpoint where there is one.
-        minutes: end after so many minutes, with a final checkpoint; `resume` goes on from there.
-        skip_bad: leave out, count and name lines that cannot be used.
+        config: the run's config.
+        candidate: builds, from config, tokenizer and model, what translates and scores the dev sets.
+        resume: continue from the newest checkpoint, if there is one.
+        minutes: end after so many minutes with a final checkpoint; `resume` continues from there.
+        skip_bad: leave out and report unusable lines.
 
     Returns:
         The folder of the final checkpoint.
@@ -115,7 +115,7 @@ def train(
     _check_output(config.output, resume=resume)
     with join_world() as world:
         tokenizer = Tokenizer.load(config.tokenizer.path)
-        if not list_checkpoints(config.output):  # or it is that of the checkpoint, or refused as another one
+        if not list_checkpoints(config.output):  # else the checkpoint's is compared
             check_tokenizer(config.tokenizer, tokenizer)
         if world.leads:
             print(f"training on {world.device.type}, in {world.size} process{'es' * (world.size > 1)}", file=sys.stderr)
@@ -128,7 +128,7 @@ def train(
 
 
 def _check_output(folder: Path, *, resume: bool) -> None:
-    """Leave what an earlier run has made as it is, or what `unpack` has; find out now whether it can be written to."""
+    """Refuse a folder with an earlier run or an unpacked model; find out early whether it can be written to."""
     if list_checkpoints(folder):
         if not resume:
             raise CheckpointError(f"{folder}: has checkpoints of an earlier run; continue it with --resume")
@@ -145,12 +145,12 @@ def _check_output(folder: Path, *, resume: bool) -> None:
 
 
 def check_tokenizer(config: TokenizerConfig, found: Tokenizer) -> None:
-    """Refuse a tokenizer that is another one than the config asks for, which would train without a word.
+    """Refuse a tokenizer other than the one the config asks for, which would train without an error.
 
-    One of two vocabularies may have another size: they may have been made elsewhere.
+    One of two vocabularies may differ in size: they may come from elsewhere.
 
     Raises:
-        ConfigError: it is another one; the message names the first value that differs.
+        ConfigError: it differs; the message names the first value that does.
     """
     for model in (found.source, found.target):
         if odd := difference(model.serialized_model_proto(), config):
@@ -165,7 +165,7 @@ def check_tokenizer(config: TokenizerConfig, found: Tokenizer) -> None:
 
 
 def _tell_what_is_left_out(config: RunConfig, corpus: TokenizedCorpus, reader: ContextReader) -> None:
-    """Say of how many pairs nothing is learnt: of most of a corpus, by a value that was meant for another one."""
+    """Report pairs that training ignores: perhaps most of a corpus, because of a value meant for another one."""
     pairs, learnt, data = len(corpus.lengths), corpus.learnt_from(reader), config.data
     if learnt < pairs:
         print(f"{data.train.source}: learns from {learnt:,} of {pairs:,} pairs; `survey` says why", file=sys.stderr)

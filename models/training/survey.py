@@ -1,4 +1,4 @@
-"""What a training corpus is made of: what cleaning would leave out, and what else is odd about it."""
+"""Survey of a training corpus: what cleaning would leave out, and other oddities."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -17,30 +17,30 @@ from models.training.run import plan_model
 RATIOS: Final = (2.0, 3.0, 5.0)
 COPIES: Final = (1, 10)
 _INVISIBLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028\u2029\ufeff\ufffd\ue000-\uf8ff]")
-"""Control, zero-width and private characters, and what stands for a broken one."""
+"""Control, zero-width and private-use characters, and the replacement character."""
 _READING: Final = re.compile("[(（][\u3041-\u3096\u30a1-\u30fa\u30fc・、 \u3000]+[)）]")
-"""Kana in brackets: how the word before is read."""
+"""Kana in brackets, which give the reading of the word before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Pairs of a kind."""
+    """The pairs of one kind."""
 
     what: str
     pairs: int
     target_tokens: int
     """End of sentence included."""
     example: str
-    """The first of them; empty where there is none."""
+    """The first pair; empty if there is none."""
 
 
 def survey(run: RunConfig, documents: Sequence[Document], tokenizer: Tokenizer) -> list[Finding]:
-    """Count the pairs of each kind: all first, and last those that a run would learn from.
+    """Count the pairs of each kind; the first kind is all pairs, the last those that a run would learn from.
 
     Args:
-        run: that reads them.
+        run: config of the run.
         documents: its training corpus.
-        tokenizer: of the run.
+        tokenizer: tokenizer of the run.
 
     Raises:
         DataError: a sentence has no translation, or nothing is left to learn from.

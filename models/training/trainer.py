@@ -1,4 +1,4 @@
-"""The training loop: updates, validation, checkpoints, and an end that a kill at any moment does not change."""
+"""The training loop: updates, validation and checkpoints; a kill at any moment does not change its outcome."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -42,22 +42,22 @@ from models.training.precision import computing
 from models.training.resuming import require_same_run
 
 Validate = Callable[[TranslationModel], dict[str, float]]
-"""Dev-set figures of a model by name; early stopping goes by `loss`."""
+"""Returns dev-set figures of a model by name; early stopping uses `loss`."""
 
 
 class Trainer:
-    """One run: one step of training, from a config to a final checkpoint."""
+    """One run, i.e. one step of training, from a config to a final checkpoint."""
 
     def __init__(
         self, config: RunConfig, tokenizer: Tokenizer, corpus: TokenizedCorpus, world: World, *, resume: bool = False
     ) -> None:
-        """Build the model, from `training.init` where there is one, and its optimiser.
+        """Build the model, from `training.init` if given, and its optimiser.
 
-        To `resume`, both are those of the newest checkpoint of the run, where there is one.
+        With `resume`, both come from the newest checkpoint of the run, if there is one.
 
         Raises:
-            CheckpointError: what it is built from is damaged or does not fit; or, to resume, was made by another
-                configuration or of another corpus, or is not what the other processes of the run continue from.
+            CheckpointError: what it is built from is damaged or does not fit; or the checkpoint to resume has another
+                configuration or corpus, or is not the one that the run's other processes continue from.
             ConfigError: the step has nothing to train, or its learning rate would not fall before it ends.
         """
         self.config = config
@@ -82,7 +82,7 @@ class Trainer:
             raise ConfigError(f"{config.name}: {error}") from None
 
     def _resume(self, folder: Path | None) -> None:
-        """Continue from a checkpoint of the run, where there is one."""
+        """Continue from a checkpoint of the run, if there is one."""
         if folder is not None:
             self._continue_from(folder)
         update = self.progress.update
@@ -102,13 +102,13 @@ class Trainer:
         self.progress = replace(checkpoint.progress, corpus=corpus)
 
     def run(self, validate: Validate, curves: Curves, minutes: float | None = None) -> Path:
-        """Train to the end, or for so many minutes, and give the folder of the final, averaged checkpoint.
+        """Train to the end, or for so many minutes, and return the folder of the final, averaged checkpoint.
 
-        A run that has ended stays as it is.
+        A run that has already ended is left unchanged.
 
         Raises:
             CheckpointError: a checkpoint could not be written.
-            ConfigError: the device has no memory for the batches.
+            ConfigError: the device has too little memory for the batches.
             FeedError: a process that makes batches has been killed.
         """
         deadline = None if minutes is None else time.monotonic() + minutes * 60
@@ -129,13 +129,13 @@ class Trainer:
 
     @property
     def _left(self) -> int:
-        """Updates that are still to be made."""
+        """Number of updates still to be made."""
         return max(0, self.updates - self.progress.update)
 
     def _update(self, share: Share, curves: Curves) -> None:
-        """One step of the optimiser on the mean loss a token of all batches of all processes, each as it weighs."""
+        """Take one optimiser step on the weighted mean loss per token over all batches of all processes."""
         settings, progress = self.settings, self.progress
-        # Dropout depends on the run's seed, the update and the process alone, so no generator state has to be kept.
+        # Dropout depends only on the run's seed, the update and the process, so no generator state has to be stored.
         torch.manual_seed(hash((settings.seed, progress.update, self.world.rank)))
         self.model.train()
         tokens, weight = self.world.sum(share.tokens), self.world.sum(share.weight)
@@ -172,13 +172,13 @@ class Trainer:
             self._checkpoint()
 
     def _share_plateaus(self) -> None:
-        """Let every process have the learning rate of the one that validates."""
+        """Give every process the plateau count of the one that validates, and so its learning rate."""
         if self.settings.schedule.kind == "plateau":
             self.progress.plateaus = int(self.world.sum(self.progress.plateaus if self.world.leads else 0))
 
     @property
     def _impatient(self) -> bool:
-        """Whether the dev loss has not been lower for as long as the run waits for it."""
+        """Whether the dev loss has not improved for as long as the run's patience."""
         return self.settings.patience is not None and self.progress.stale >= self.settings.patience
 
     def _checkpoint(self) -> None:
@@ -196,17 +196,17 @@ class Trainer:
                 remove_checkpoint(old)
 
     def _in_step(self, checkpoints: Sequence[Path]) -> list[Path]:
-        """Those that a run has which nobody stops, and the last: one that was stopped has others, close together."""
+        """Return the checkpoints of an uninterrupted run, and the last; interruptions add others, close together."""
         every = self.settings.checkpoint_every
         return [each for each in checkpoints if update_of(each) % every == 0 or each == checkpoints[-1]]
 
     def _up_to_the_best(self, checkpoints: Sequence[Path]) -> list[Path]:
-        """Those in step, and the last, as if the run had ended where its dev loss was the lowest."""
+        """Return the checkpoints as `_in_step`, as if the run had ended at its lowest dev loss."""
         best = self.progress.best_update
         return self._in_step([each for each in checkpoints if best is None or update_of(each) <= best] or checkpoints)
 
     def _finish(self) -> None:
-        """Write the final model: of a run that waited in vain for a lower dev loss, the one that it had before."""
+        """Write the final model; after early stopping, from the checkpoints up to the best."""
         final, checkpoints = self.config.output / "final", list_checkpoints(self.config.output)
         if not self._stands(final):
             latest = self._up_to_the_best(checkpoints) if self._impatient else self._in_step(checkpoints)
@@ -214,7 +214,7 @@ class Trainer:
             save_checkpoint(final, self.config, self.tokenizer, weights, self.progress)
 
     def _stands(self, final: Path) -> bool:
-        """Whether the final checkpoint is that of this run as it is: figures go by its age."""
+        """Whether the final checkpoint is already that of this run: it is not rewritten, as figures rely on its age."""
         try:
             found = load_checkpoint(final)
         except CheckpointError:
@@ -222,7 +222,7 @@ class Trainer:
         return (found.config, found.progress) == (self.config, self.progress)
 
     def _new_model(self, *, begins: bool) -> TranslationModel:
-        """The model as it is before the first update, or, if it does not begin, for the weights of a checkpoint."""
+        """Build the model as before the first update; if not `begins`, without initial weights, for a checkpoint's."""
         torch.manual_seed(self.settings.seed)
         model = build_model(self.config, self.tokenizer, self.settings.dropout)
         remembered = model.architecture.remember(self.config.architecture)

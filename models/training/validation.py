@@ -1,4 +1,4 @@
-"""Dev-set figures as training goes: loss, BLEU and contrastive accuracy."""
+"""Dev-set figures during training: loss, BLEU and contrastive accuracy."""
 
 import sys
 from collections.abc import Callable
@@ -22,11 +22,11 @@ from models.network.model import TranslationModel
 from models.training.objective import count_tokens, token_losses
 
 BUDGET = 4096
-"""Padded tokens of a validation batch."""
+"""Padded tokens per validation batch."""
 
 
 class Candidate(Translator, Scorer, Protocol):
-    """A model in training as evaluation sees it."""
+    """A model in training, in the form that evaluation needs."""
 
 
 MakeCandidate = Callable[[TranslationModel], Candidate]
@@ -34,7 +34,7 @@ MakeCandidate = Callable[[TranslationModel], Candidate]
 
 @torch.inference_mode()
 def mean_loss(model: TranslationModel, corpus: TokenizedCorpus) -> float:
-    """Cross-entropy a target token, in nats and without label smoothing, with the real context."""
+    """Return the cross-entropy per target token, in nats and without label smoothing, with the real context."""
     device = next(model.parameters()).device
     total, tokens = 0.0, 0
     for indices in corpus.plan(model.architecture, BUDGET, seed=0, epoch=0):
@@ -45,16 +45,16 @@ def mean_loss(model: TranslationModel, corpus: TokenizedCorpus) -> float:
 
 
 class Validation:
-    """Gives the dev-set figures of a model in training, in evaluation mode; a set that the config lacks gives none."""
+    """Computes dev-set figures of a model in training, in evaluation mode, for the sets that the config has."""
 
     def __init__(
         self, config: RunConfig, tokenizer: Tokenizer, candidate: MakeCandidate, *, quiet: bool = False
     ) -> None:
-        """Read the dev sets that the config names; unless `quiet`, say if the loss is not that of all pairs.
+        """Read the config's dev sets; unless `quiet`, report if the loss does not cover all pairs.
 
         Raises:
-            DataError: one cannot be read, or has an item that is too long for the model. (A sentence that is too long
-                is translated in parts, as in the service.)
+            DataError: one cannot be read, or has an item that is too long for the model. (Sentences that are too long
+                are translated in parts, as in the service.)
         """
         self._candidate = candidate
         self._corpus: TokenizedCorpus | None = None
@@ -72,7 +72,7 @@ class Validation:
             require_fitting(self._items, "last", partial(_fits, tokenizer, config.backbone.max_length))
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
-        """The figures by name."""
+        """Return the figures by name."""
         figures: dict[str, float] = {}
         candidate, window = self._candidate(model), model.architecture.window
         if self._corpus is not None:
@@ -86,7 +86,7 @@ class Validation:
 
 
 def _fits(tokenizer: Tokenizer, positions: int, sentence: Sentence) -> bool:
-    """Whether a sentence and its translation have room for the end of sentence too."""
+    """Whether a sentence and its translation fit, end of sentence included."""
     source, target = tokenizer.encode_source(sentence.source), tokenizer.encode_target(sentence.target or "")
     return max(len(source), len(target)) < positions
 
@@ -109,6 +109,6 @@ def _tell_what_is_left_out(corpus: TokenizedCorpus, positions: int, file: Path) 
 
 
 def _first(documents: list[Document], sentences: int) -> list[Document]:
-    """Whole documents from the first on, until they have so many sentences."""
+    """Return whole documents from the first on, until they have so many sentences."""
     before = accumulate((len(document.sentences) for document in documents), initial=0)
     return [document for document, count in zip(documents, before, strict=False) if count < sentences]
