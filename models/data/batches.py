@@ -1,4 +1,4 @@
-"""From tokenized sentences to batches of tensors: token budget, length buckets, the same order from the same seed.
+"""Batches of tensors from tokenized sentences: token budget, length buckets, and an order fixed by the seed.
 
 Shape letters as in `models.network.layers`.
 """
@@ -16,34 +16,34 @@ from models.config import ContextWindow
 from models.data.tokenizer import BOS, EOS, PAD
 
 BUCKET = 4
-"""Lengths that count as like where contexts are to be of like length, too; batches that are made by their sentences
-alone pad the contexts to more than twice their tokens.
+"""Sentence lengths that count as equal where contexts should be of similar length, too; batches made by sentence length
+alone would pad the contexts to more than twice their tokens.
 """
 CONTEXT_SHARE = 8
-"""Tokens of context that count as one of the sentence in a batch: they are read once, a sentence's at every step."""
+"""Context tokens that count as one token of a sentence in a batch: they are read once, a sentence's at every step."""
 
 
 Tokens = Sequence[int]
 
 Memory = dict[str, Tensor]
 """What sentences leave to the next ones of their documents: tensors (B, M, ...), padded on the left. `real`, (B, M),
-is true where there is something; the others are the architecture's. Of one sentence, without the B.
+is true where there is something; the other names are the architecture's. For a single sentence, without the B.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence and what is read of its document, as token ids without control tokens, in reading order."""
+    """A sentence and the parts of its document that are read, as token ids without control tokens, in reading order."""
 
     source: Tokens
     preceding: Sequence[Tokens] = ()
     following: Sequence[Tokens] = ()
     translations: Sequence[Tokens] = ()
-    """Of the preceding sentences, one each, where the architecture reads them."""
+    """Translations of the preceding sentences, one each, if the architecture reads them."""
     growing: bool = False
-    """Whether the document may still grow: none of its sentences is read with what follows it."""
+    """Whether the document may still grow, so that none of its sentences is read with what follows it."""
     own: "Example | None" = None
-    """The same sentences in the architecture's own tokenization, where it has one."""
+    """The same sentences in the architecture's own tokenization, if it has one."""
 
 
 class ContextReader(Protocol):
@@ -55,41 +55,41 @@ class ContextReader(Protocol):
     recurrent: bool
 
     def pieces(self, texts: Sequence[str]) -> Sequence[Tokens] | None:
-        """Source texts in the architecture's own tokenization, if it has one."""
+        """Tokenize source texts with the architecture's own tokenizer; None if it has none."""
 
     def select(self, example: Example) -> Example:
-        """The example with no more context than is used."""
+        """Reduce an example to the context that is used."""
 
     def source(self, example: Example) -> Tokens:
-        """What the encoder reads of what was selected, without the end of sentence."""
+        """Return what the encoder reads of a selected example, without the end of sentence."""
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
-        """Context tensors of a batch, from what was selected for each sentence."""
+        """Collate the selected examples of a batch into context tensors."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded token ids of B sentences and the context tensors that the architecture made of their neighbours."""
+    """Padded token ids of B sentences, and the context tensors that the architecture makes of their neighbours."""
 
     source: Tensor
     """(B, S): pieces and end of sentence."""
     target: Tensor | None
-    """(B, T + 1): beginning of sentence, pieces, end of sentence; None where it is to be found."""
+    """(B, T + 1): beginning of sentence, pieces, end of sentence; None if it is to be decoded."""
     context: dict[str, Tensor]
     turns: tuple[Tensor, ...] = ()
-    """Where sentences go on from one another: the rows of each turn. Row j of a turn follows row j of the one before,
+    """If sentences continue one another, the rows of each turn. Row j of a turn follows row j of the previous turn,
     which may have more rows."""
     weights: Tensor | None = None
-    """(B,): what each sentence weighs in the loss; None where all weigh the same."""
+    """(B,): weight of each sentence in the loss; None if all are equal."""
     memory: Memory = field(default_factory=dict)
-    """What the sentences before left behind; with turns, those before the first turn."""
+    """What the previous sentences left behind; with turns, those before the first turn."""
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch on a device."""
+        """Return the batch on a device."""
         return self._moved(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pin_memory(self) -> "Batch":
-        """The same batch in memory from which a GPU copies while it computes."""
+        """Return the batch in pinned memory, from which a GPU copies while it computes."""
         return self._moved(Tensor.pin_memory)
 
     def _moved(self, move: Callable[[Tensor], Tensor]) -> "Batch":
@@ -101,9 +101,9 @@ class Batch:
 
 
 def pad(sequences: Sequence[Tokens], *, begin: int | None = None, end: int | None = None) -> Tensor:
-    """Right-padded ids, (B, longest); each sequence stands between the tokens `begin` and `end`, where they are given.
+    """Pad ids on the right, (B, longest), with each sequence between the tokens `begin` and `end`, if given.
 
-    All at once: row by row it takes twice as long, and a GPU in training waits for it.
+    Done in one go: row by row takes twice as long, and a GPU in training would wait for it.
     """
     lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))[:, None]
     first = int(begin is not None)
@@ -118,12 +118,12 @@ def pad(sequences: Sequence[Tokens], *, begin: int | None = None, end: int | Non
 
 
 def join(sentences: Sequence[Tokens]) -> Tokens:
-    """The tokens of sentences, one after another."""
+    """Concatenate the tokens of sentences."""
     return np.concatenate(sentences) if len(sentences) else ()  # type: ignore[return-value]
 
 
 def pad_memories(memories: Sequence[Memory]) -> Memory:
-    """The memories of B sentences as one, padded on the left to the longest; those without any have nothing real."""
+    """Combine the memories of B sentences, padded on the left to the longest; empty ones have nothing `real`."""
     names = {name: tensor for memory in memories for name, tensor in memory.items()}
     longest = max((memory["real"].size(0) for memory in memories if memory), default=0)
     joined = {name: like.new_zeros(len(memories), longest, *like.shape[1:]) for name, like in names.items()}
@@ -134,7 +134,7 @@ def pad_memories(memories: Sequence[Memory]) -> Memory:
 
 
 def latest(sentences: Sequence[Tokens], count: int, room: int) -> Sequence[Tokens]:
-    """The last sentences, in their order: at most `count`, whole, with at most `room` tokens together."""
+    """Return the last sentences, in order and whole: at most `count`, with at most `room` tokens together."""
     first = len(sentences)
     while first > max(0, len(sentences) - count) and len(sentences[first - 1]) <= room:
         first -= 1
@@ -143,13 +143,13 @@ def latest(sentences: Sequence[Tokens], count: int, room: int) -> Sequence[Token
 
 
 def make_batch(sources: Sequence[Tokens], targets: Sequence[Tokens] | None, context: dict[str, Tensor]) -> Batch:
-    """A batch of token ids without control tokens; they are added here."""
+    """Make a batch of token ids, to which control tokens are added."""
     target = None if targets is None else pad(targets, begin=BOS, end=EOS)
     return Batch(pad(sources, end=EOS), target, context)
 
 
 def read_batch(examples: Sequence[Example], targets: Sequence[Tokens] | None, reader: ContextReader) -> Batch:
-    """A batch of examples as an architecture reads what it has selected of them."""
+    """Make a batch of selected examples, as an architecture reads them."""
     return make_batch([reader.source(example) for example in examples], targets, reader.collate(examples))
 
 
@@ -161,16 +161,16 @@ def plan(
     epoch: int,
     context_lengths: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.int64]]:
-    """Batches of one pass: sentences of like length together, in an order that seed and epoch alone decide.
+    """Plan the batches of one pass: sentences of similar length together, in an order fixed by seed and epoch.
 
     Args:
-        lengths: tokens of each sentence of the corpus.
-        usable: indices that take part.
-        budget: the most padded tokens of a batch, and a `CONTEXT_SHARE`-th of its most tokens of context; what is more
-            by itself is a batch of its own.
-        seed: of the run.
+        lengths: number of tokens of each sentence of the corpus.
+        usable: indices of the sentences to use.
+        budget: maximum padded tokens of a batch, and of its context tokens divided by `CONTEXT_SHARE`; a sentence that
+            exceeds it is a batch of its own.
+        seed: seed of the run.
         epoch: pass over the corpus, from 0.
-        context_lengths: tokens of each sentence's context, of which like ones come together too, where it is read.
+        context_lengths: tokens of each sentence's context, if it is read; similar ones then come together, too.
 
     Returns:
         Arrays of indices.
@@ -181,7 +181,7 @@ def plan(
         order = order[np.argsort(lengths[order], kind="stable")]
     else:
         order = order[np.lexsort((context_lengths[order], lengths[order] // BUCKET))]
-        # Else a batch of headings, each after sentences of an article, would fill any memory.
+        # Otherwise a batch of headings, each following the sentences of an article, would fill any memory.
         lengths = np.maximum(lengths, -(-context_lengths // CONTEXT_SHARE))
     batches = list(_cut(order, lengths, budget))
     return [batches[i] for i in random.permutation(len(batches))]
@@ -190,13 +190,13 @@ def plan(
 def plan_blocks(
     lengths: NDArray[np.int64], blocks: Sequence[NDArray[np.int64]], budget: int, seed: int, epoch: int
 ) -> list[NDArray[np.int64]]:
-    """Batches of one pass that have blocks whole: those with as many sentences, and of like length, together.
+    """Plan the batches of one pass in whole blocks: those with as many sentences and of similar length together.
 
     Args:
-        lengths: tokens of each sentence of the corpus.
-        blocks: indices that take part, of each block, in order.
-        budget: the most padded tokens of a batch, context not counted; a larger block is a batch of its own.
-        seed: of the run.
+        lengths: number of tokens of each sentence of the corpus.
+        blocks: usable indices of each block, in order.
+        budget: maximum padded tokens of a batch, context not counted; a larger block is a batch of its own.
+        seed: seed of the run.
         epoch: pass over the corpus, from 0.
 
     Returns:
@@ -214,7 +214,7 @@ def plan_blocks(
 def _cut(
     order: NDArray[np.int64], lengths: NDArray[np.int64], budget: int, sizes: NDArray[np.int64] | None = None
 ) -> Iterator[NDArray[np.int64]]:
-    """Pieces of an order within the budget; each of it has `sizes` sentences, or one."""
+    """Cut an order into pieces within the budget; each item has `sizes` sentences, or one."""
     start, count, longest = 0, 0, 0
     counts = np.ones_like(order) if sizes is None else sizes[order]
     for end, (size, length) in enumerate(zip(counts.tolist(), lengths[order].tolist(), strict=True)):

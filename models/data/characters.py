@@ -1,6 +1,6 @@
-"""Characters that a vocabulary has no piece for, as the nearest that it has.
+"""Replacement of characters that a vocabulary lacks by the nearest ones it has.
 
-Otherwise a model reads three bytes for the ’ of a word processor, has hardly ever seen them, and makes something up or
+Otherwise a model reads a word processor's ’ as three bytes, which it has hardly ever seen, and invents something or
 drops a word: it then translates `didn’t go` as `went`.
 """
 
@@ -24,36 +24,36 @@ _PLAIN: Final = {
     )
     for each in alike
 }
-"""What may stand for a character, the nearest first."""
+"""Possible replacements of a character, nearest first."""
 
 
 class Nearest(dict[int, str]):
-    """What stands for each character, by its code, for the model of one vocabulary; found when first asked for."""
+    """A translation table from characters to their replacements for one vocabulary's model, filled on demand."""
 
     def __init__(self, vocabulary: sentencepiece.SentencePieceProcessor) -> None:
         self._vocabulary = vocabulary
 
     def of(self, text: str) -> str:
-        """The text as the vocabulary can best spell it; the same where it has a piece for each character."""
+        """Spell a text as well as the vocabulary can; unchanged if it has a piece for each character."""
         return text if text.isascii() else unicodedata.normalize("NFC", text).translate(self)
 
     def __missing__(self, code: int) -> str:
-        """Find what stands for a character; itself where nothing is nearer."""
+        """Find the replacement of a character; itself if there is none."""
         character = chr(code)
         self[code] = found = next(filter(self.has, [character, *_alike(character)]), character)
         return found
 
     def has(self, text: str) -> bool:
-        """Whether the vocabulary has pieces for a text, other than bytes."""
+        """Whether the vocabulary can spell a text without byte pieces."""
         ids = self._vocabulary.encode(text, out_type=int)
         return not any(each == UNK or self._vocabulary.is_byte(each) for each in ids)
 
 
 def _alike(character: str) -> Iterator[str]:
-    """What may stand for a character, the nearest first."""
+    """Return possible replacements of a character, nearest first."""
     yield from _PLAIN.get(character, ())
     letter = unicodedata.normalize("NFD", character)[0]
     if letter.isascii() and letter.isalpha():  # ō is o, but й is not и
         yield letter
     if unicodedata.category(character) == "Cf" or unicodedata.name(character, "").startswith("VARIATION SELECTOR"):
-        yield ""  # soft hyphens and joiners are nothing to read
+        yield ""  # soft hyphens and joiners are not read

@@ -1,4 +1,4 @@
-"""Checksums: of a file, by which a copy of it is told from anything else, and of this program."""
+"""Checksums of files, to tell copies from anything else, and of this program."""
 
 import hashlib
 from pathlib import Path
@@ -7,20 +7,20 @@ import models
 
 
 def sha256(file: Path) -> str:
-    """Checksum of a file, in hexadecimal.
+    """Return the checksum of a file, in hexadecimal.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: a file cannot be read.
     """
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def sha256_of_program(folder: Path = Path(models.__path__[0])) -> str:
-    """Checksum of this package's code: another version of it may translate the same text otherwise.
+    """Return the checksum of this package's code: another version may translate the same text differently.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: a file cannot be read.
     """
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*.py")):

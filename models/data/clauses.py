@@ -1,4 +1,4 @@
-"""A sentence that is too long for a model, divided at clause boundaries; no character is lost or added."""
+"""Splitting of sentences that are too long for a model, at clause boundaries; no character is lost or added."""
 
 import re
 import unicodedata
@@ -26,24 +26,24 @@ _WORD: Final = re.compile(r"\s*\S+\s*|\s+")
 
 
 def split_clauses(text: str) -> list[str]:
-    """The clauses of a text, each with its marks; joined they are the text. No tag or placeholder is divided."""
+    """Split a text into clauses, each with its marks, that join to the text. No tag or placeholder is divided."""
     return split_unmarked(text, partial(_divided, _CLAUSE))
 
 
 def _divided(pieces: re.Pattern[str], text: str) -> list[str]:
-    """What a pattern finds that makes up a text, piece by piece; joined where a placeholder would be divided."""
+    """Split a text into a pattern's matches, which must cover it, but not within a placeholder."""
     inside = inside_verbatim(text)
     ends = [found.end() for found in pieces.finditer(text) if found.end() not in inside]
     return [text[begin:end] for begin, end in pairwise([0, *ends])]
 
 
 def split_within(text: str, size: Callable[[str], int], limit: int) -> list[str]:
-    """The clauses of a text, but one beyond the limit between its words, and a word beyond it anywhere.
+    """Split a text into clauses; a clause beyond the limit between words, and a word beyond it anywhere.
 
     Args:
-        text: in any language; joined, what is given is the text. No tag is divided, nor a placeholder within the limit.
-        size: of a text; longer texts are not smaller.
-        limit: of what is given; none but a character is beyond it.
+        text: in any language; the parts join to it. No tag is divided, nor a placeholder within the limit.
+        size: returns the size of a text; longer texts are not smaller.
+        limit: maximum size of a part; only a single character may exceed it.
     """
     within: list[str] = []
     for clause in split_clauses(text):
@@ -56,7 +56,7 @@ def _cut(text: str, size: Callable[[str], int], limit: int) -> list[str]:
 
 
 def _halves(word: str, size: Callable[[str], int], limit: int) -> Iterator[str]:
-    """A word in parts within the limit; what combines with a character stays with it."""
+    """Split a word into parts within the limit; combining characters stay with their base."""
     middle = len(word) // 2
     while middle < len(word) and unicodedata.category(word[middle]).startswith("M"):
         middle += 1
@@ -71,12 +71,12 @@ def pack(clauses: list[str], size: Callable[[str], int], limit: int) -> list[str
     """Join consecutive clauses into as few parts as possible, each within the limit.
 
     Args:
-        clauses: in order.
-        size: of a text; longer texts are not smaller.
-        limit: of a part; a clause beyond it becomes a part of its own.
+        clauses: the clauses, in order.
+        size: returns the size of a text; longer texts are not smaller.
+        limit: maximum size of a part; a clause beyond it becomes a part of its own.
 
     Returns:
-        The parts; joined they are the clauses joined.
+        The parts, which join to the same text.
     """
     parts: list[str] = []
     for clause in clauses:
@@ -88,17 +88,17 @@ def pack(clauses: list[str], size: Callable[[str], int], limit: int) -> list[str
 
 
 def attach(parts: list[str], size: Callable[[str], int], limit: int) -> list[str]:
-    """Join each part without words to the one before it, and such a first one to the next, within a limit.
+    """Join each part without words to the previous one, and such a first part to the next, within a limit.
 
-    Alone, a model would make something up of it.
+    On its own, a model would invent something for it.
 
     Args:
         parts: in order.
-        size: of a text.
-        limit: of a part; one without words stays alone where there is no room.
+        size: returns the size of a text.
+        limit: maximum size of a part; one without words stays alone where there is no room.
 
     Returns:
-        The parts; joined they are the parts joined.
+        The parts, which join to the same text.
     """
     attached: list[str] = []
     for part in parts:
@@ -111,10 +111,10 @@ def attach(parts: list[str], size: Callable[[str], int], limit: int) -> list[str
 
 
 def join_translations(parts: list[str], language: str) -> str:
-    """The translations of a sentence's parts as one sentence.
+    """Join the translations of a sentence's parts to one sentence.
 
     Args:
         parts: in order.
-        language: ISO 639 code, perhaps with a script or region, of the language that they are in.
+        language: ISO 639 code of their language, possibly with a script or region.
     """
     return sentence_gap_of(language).join(filter(None, parts))

@@ -1,4 +1,4 @@
-"""Which sentence pairs of a corpus are not worth learning from; what is left out stays the context of others."""
+"""Selection of sentence pairs that are not worth learning from; they still serve as context of others."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,22 +11,22 @@ from models.config import CleaningConfig
 from models.data.documents import Sentence
 
 Flags = NDArray[np.bool_]
-"""(sentences of the corpus,)."""
+"""One flag per sentence of the corpus."""
 Lengths = NDArray[np.int64]
-"""(sentences of the corpus,): tokens of a side, end of sentence included."""
+"""Tokens of a side per sentence of the corpus, end of sentence included."""
 
 
 KEEP_ALL: Final = CleaningConfig()
 
 
 def left_out(cleaning: CleaningConfig, sentences: Sequence[Sentence], source: Lengths, target: Lengths) -> Flags:
-    """Whether each pair is one of those that the config leaves out.
+    """Return, for each pair, whether the config leaves it out.
 
     Args:
         cleaning: what is left out.
-        sentences: all of the corpus, in order.
-        source: their lengths.
-        target: and those of their translations.
+        sentences: all sentences of the corpus, in order.
+        source: lengths of the sentences.
+        target: lengths of their translations.
     """
     found: Flags = np.zeros(len(sentences), dtype=np.bool_)
     if cleaning.max_ratio is not None:
@@ -39,17 +39,17 @@ def left_out(cleaning: CleaningConfig, sentences: Sequence[Sentence], source: Le
 
 
 def of_unlike_length(source: Lengths, target: Lengths, ratio: float) -> Flags:
-    """Whether one side has more than `ratio` times the tokens of the other."""
+    """Return, for each pair, whether one side has more than `ratio` times the tokens of the other."""
     return np.maximum(source, target) > ratio * np.minimum(source, target)
 
 
 def repeated(sentences: Sequence[Sentence], copies: int) -> Flags:
-    """Whether a pair has been there `copies` times before, letter by letter."""
+    """Return, for each pair, whether identical ones have occurred `copies` times before it."""
     return np.fromiter((before >= copies for before in _occurrences(sentences)), np.bool_, len(sentences))
 
 
 def untranslated(sentences: Sequence[Sentence]) -> Flags:
-    """Whether both sides are the same, as addresses and file names are."""
+    """Return, for each pair, whether both sides are equal, as in addresses and file names."""
     return np.fromiter((sentence.source == sentence.target for sentence in sentences), np.bool_, len(sentences))
 
 

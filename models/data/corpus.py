@@ -1,4 +1,4 @@
-"""A training corpus as token ids: what may be learnt from, and each batch of it with its context."""
+"""A training corpus as token ids, with the batches and contexts drawn from it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ from models.errors import DataError
 
 
 class TokenizedCorpus:
-    """Aligned documents as token ids, with what may be trained on."""
+    """Aligned documents as token ids, with a selection of what may be trained on."""
 
     def __init__(
         self,
@@ -34,10 +34,10 @@ class TokenizedCorpus:
         """Tokenize; pairs over `max_tokens` (end of sentence included) or with an empty side serve as context only.
 
         So do pairs that `cleaning` leaves out, and those that would be read with more than `max_context_tokens` source
-        tokens of other sentences. With `emphasis`, sentences weigh differently.
+        tokens of other sentences. With `emphasis`, sentences have different weights.
 
         Raises:
-            DataError: no pair is left to train on, a sentence has no translation, or the emphasis is another corpus's.
+            DataError: no pair is left to train on, a sentence has no translation, or `emphasis` is for another corpus.
         """
         sentences = [sentence for document in documents for sentence in document.sentences]
         self._texts = [sentence.source for sentence in sentences]
@@ -47,9 +47,9 @@ class TokenizedCorpus:
         sizes = np.array([len(document.sentences) for document in documents], dtype=np.int64)
         ends = np.cumsum(sizes)
         self.first = np.repeat(ends - sizes, sizes)
-        """For each sentence, the index of its document's first one."""
+        """For each sentence, the index of the first sentence of its document."""
         self.last = np.repeat(ends - 1, sizes)
-        """And of its last one."""
+        """For each sentence, the index of the last sentence of its document."""
         source, target = self.sources.lengths + 1, self.targets.lengths + 1
         self.source_lengths, self.target_lengths = source, target
         """Tokens of each sentence and of its translation, end of sentence included."""
@@ -66,7 +66,7 @@ class TokenizedCorpus:
         self._weights = None if emphasis is None else torch.from_numpy(sentence_weights(emphasis, len(sentences)))
 
     def fingerprint(self) -> str:
-        """The same for the same sentences, in the same order, that are learnt from alike."""
+        """Return a digest that is equal for the same sentences, in the same order, with the same use and weights."""
         digest = blake2b(digest_size=16)
         lengths = self.source_lengths, self.target_lengths
         for part in (self.first, *lengths, self.usable, self.sources.ids, self.targets.ids):
@@ -76,11 +76,11 @@ class TokenizedCorpus:
         return digest.hexdigest()
 
     def example(self, index: int, reader: ContextReader) -> Example:
-        """Sentence `index` with all of its document that `reader` may read."""
+        """Return sentence `index` with all of its document that `reader` may read."""
         return self._example(index, index, reader)
 
     def context_lengths(self, reader: ContextReader) -> NDArray[np.int64]:
-        """For each sentence, the source tokens of what `reader` may read around it."""
+        """Return, for each sentence, the number of source tokens that `reader` may read around it."""
         before = np.concatenate([[0], np.cumsum(self.sources.lengths)])
         around = [reader.window.around(i - begin) for i, begin in enumerate(self.first.tolist())]
         low, high = (self.first + np.array(side, np.int64) for side in zip(*around, strict=True))
@@ -88,18 +88,18 @@ class TokenizedCorpus:
         return lengths
 
     def learnt_from(self, reader: ContextReader) -> int:
-        """How many of the sentences are in a pass, and not context only.
+        """Return the number of sentences that a pass trains on, rather than only reading as context.
 
         Raises:
-            DataError: none, since all have more context than may be trained on.
+            DataError: there is none, as all have more context than allowed.
         """
         return len(self._usable_with(self._context_of(reader)))
 
     def plan(self, reader: ContextReader, budget: int, *, seed: int, epoch: int) -> list[NDArray[np.int64]]:
-        """The batches of one pass, as arrays of indices; see `plan`, and `plan_blocks` where blocks are read.
+        """Plan the batches of one pass, as arrays of indices; see `plan`, or `plan_blocks` for readers of blocks.
 
         Raises:
-            DataError: no sentence has as little context as may be trained on.
+            DataError: no sentence has as little context as allowed.
         """
         context = self._context_of(reader)
         usable = self._usable_with(context)
@@ -111,7 +111,7 @@ class TokenizedCorpus:
         return plan(np.maximum(self.source_lengths + context, self.lengths), usable, budget, seed, epoch)
 
     def parts(self, indices: NDArray[np.int64], reader: ContextReader, count: int) -> list[NDArray[np.int64]]:
-        """The rows of a batch in at most so many parts of about as many; blocks, where they are read, stay whole."""
+        """Divide a batch's rows into at most `count` parts of similar size; blocks, if they are read, stay whole."""
         rows = np.arange(len(indices))
         of_one = self._block_of(indices, reader.window.size + 1) if reader.window.kind == "block" else rows
         begins = np.flatnonzero(np.diff(of_one, prepend=-1))
@@ -123,16 +123,16 @@ class TokenizedCorpus:
         reader: ContextReader,
         neighbours: Sequence[int | None] | None = None,
     ) -> Batch:
-        """The batch of these sentences, with the context that `reader` takes from their documents.
+        """Make a batch of sentences, with the context that `reader` takes from their documents.
 
-        Where decoding leaves something behind, each sentence goes on from the one before it in its block, if that is in
-        the batch; else it starts anew.
+        For a recurrent reader, each sentence continues the one before it in its block if that is in the batch;
+        otherwise it starts afresh.
 
         Args:
-            indices: of the sentences, which may be trained on.
-            reader: of the context.
-            neighbours: for each sentence the one whose context is read in place of its own; None where none is. Its own
-                is read all the same where the other's holds the sentence itself, which would tell its translation.
+            indices: indices of the sentences, which may be trained on.
+            reader: reads the context.
+            neighbours: for each sentence, the one whose context is read in place of its own; None for no context. It
+                keeps its own if the other's contains the sentence itself, which would reveal its translation.
         """
         rows = list(map(int, indices))
         read = (self._example(i, j, reader) for i, j in zip(rows, neighbours or rows, strict=True))
@@ -141,7 +141,7 @@ class TokenizedCorpus:
         return replace(batch, turns=turns, weights=None if self._weights is None else self._weights[rows])
 
     def _example(self, index: int, neighbour: int | None, reader: ContextReader) -> Example:
-        """Sentence `index` with what `reader` may read around `neighbour`, or with nothing."""
+        """Return sentence `index` with what `reader` may read around `neighbour`, or with nothing."""
         before, after = self._read(index, neighbour, reader)
 
         def example(sentences: Sequence[Tokens]) -> Example:
@@ -154,41 +154,41 @@ class TokenizedCorpus:
         )
 
     def _read(self, index: int, neighbour: int | None, reader: ContextReader) -> tuple[slice, slice]:
-        """What is read before sentence `index`, and after it: its neighbour's, unless that has the sentence itself."""
+        """Return what is read before and after sentence `index`: its neighbour's, unless that contains the sentence."""
         if neighbour is None:
             return slice(0), slice(0)
         before, after = self._around(neighbour, reader)
         return self._around(index, reader) if before.start <= index < after.stop else (before, after)
 
     def _around(self, index: int, reader: ContextReader) -> tuple[slice, slice]:
-        """What `reader` may read before sentence `index`, and after it."""
+        """Return what `reader` may read before and after sentence `index`."""
         begin, end = int(self.first[index]), int(self.last[index]) + 1
         low, high = reader.window.around(index - begin)
         return slice(begin + low, index), slice(index + 1, min(begin + high, end))
 
     def keep_for(self, reader: ContextReader) -> None:
-        """Keep what this reader reads, and not the texts: no other reader can be given from now on."""
+        """Prepare for this reader and drop the texts: no other reader may be used from now on."""
         self._pieces(reader)
         self._texts = []
 
     def _pieces(self, reader: ContextReader) -> Ragged | None:
-        """All sources in the reader's own tokenization, made once."""
+        """Return all sources in the reader's own tokenization, made once."""
         if self._own is None or self._own[0] is not reader:
             has_own = reader.pieces(self._texts[:1]) is not None
             self._own = reader, Ragged.of(self._texts, lambda texts: reader.pieces(texts) or ()) if has_own else None
         return self._own[1]
 
     def _blocks(self, usable: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
-        """What is usable of each block of `size` sentences, in the order of the corpus."""
+        """Return the usable sentences of each block of `size` sentences, in the order of the corpus."""
         return np.split(usable, np.flatnonzero(np.diff(self._block_of(usable, size))) + 1)
 
     def _block_of(self, indices: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-        """The first sentence of each one's block of `size`."""
+        """Return the index of the first sentence of each sentence's block of `size`."""
         first = self.first[indices]
         return first + (indices - first) // size * size
 
     def _turns(self, indices: Sequence[int], reader: ContextReader) -> tuple[Tensor, ...]:
-        """The rows of each turn; those whose sentences go on longest come first."""
+        """Return the rows of each turn; the longest chains of sentences come first."""
         chains: list[list[int]] = []
         for row in sorted(range(len(indices)), key=indices.__getitem__):
             if not (chains and self._goes_on(indices[row], indices[chains[-1][-1]], reader)):
@@ -207,7 +207,7 @@ class TokenizedCorpus:
         return self.context_lengths(reader) if reader.window != ContextWindow() else None
 
     def _usable_with(self, context: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """What may be trained on with contexts of these lengths."""
+        """Return what may be trained on with contexts of these lengths."""
         if context is None or self._max_context is None:
             return self.usable
         usable = self.usable[context[self.usable] <= self._max_context]

@@ -1,7 +1,7 @@
 """Documents from line-aligned text files, and the context window of each sentence.
 
-A corpus is one file, or two with the same number of lines: one sentence a line, UTF-8, plain or gzip, an empty line
-(in both files at the same place) after each document. Knows nothing of tokens or tensors, and does not import torch.
+A corpus is one file, or two with the same number of lines: one sentence per line, UTF-8, plain or gzip, with an empty
+line (in both files at the same place) after each document. Knows nothing of tokens or tensors; does not import torch.
 """
 
 import gzip
@@ -14,10 +14,10 @@ from models.config import ContextWindow, data_folder
 from models.errors import DataError
 
 MAX_CHARACTERS = 4096
-"""Of the longest sentence: twice the longest of any corpus in use; beyond it a file has lost its line ends."""
+"""Limit for a sentence: twice the longest of any corpus in use; beyond it a file has probably lost its line ends."""
 
 PIECE_SENTENCES = 512
-"""Of a corpus that are worked on at a time, in whole documents: enough for full batches, and progress shows."""
+"""Sentences worked on at a time, in whole documents: enough for full batches, few enough to show progress."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
@@ -25,7 +25,7 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A source sentence, and its translation where there is one."""
+    """A source sentence and its translation, if there is one."""
 
     source: str
     target: str | None = None
@@ -33,7 +33,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Sentences that are each other's context, in reading order."""
+    """Sentences that are context for each other, in reading order."""
 
     sentences: tuple[Sentence, ...]
     name: str = ""
@@ -50,25 +50,25 @@ class Window:
 
 @dataclass(slots=True)
 class BadLines:
-    """What reading left out instead of raising: one entry, `file:line: reason`, for each pair of lines."""
+    """Lines that reading left out instead of raising: one entry, `file:line: reason`, per pair of lines."""
 
     found: list[str] = field(default_factory=list)
 
     @property
     def count(self) -> int:
-        """Pairs of lines (or lines, where there is no target file) that were left out."""
+        """Number of pairs of lines (or of lines, without a target file) that were left out."""
         return len(self.found)
 
     def add(self, error: DataError) -> None:
-        """Name one more."""
+        """Add one more."""
         self.found.append(str(error))
 
 
 def read_documents(source: Path, target: Path | None = None, *, bad: BadLines | None = None) -> list[Document]:
     """Read a corpus; each document is named after its file and first line (from 1).
 
-    With `bad`, a pair of lines that cannot be used is left out and named there. A line that is empty in one file only
-    is such a pair, and ends the document nevertheless: better to lose context than to take another document's.
+    With `bad`, unusable pairs of lines are left out and recorded there. A line that is empty in one file only makes
+    such a pair, but still ends the document: better to lose context than to take another document's.
 
     Raises:
         DataError: a file is missing or damaged, or the files differ in their number of lines; and without `bad`: a line
@@ -91,7 +91,7 @@ def read_documents(source: Path, target: Path | None = None, *, bad: BadLines | 
 
 
 def windows(document: Document, reach: ContextWindow) -> Iterator[Window]:
-    """Give each sentence of a document with the sentences that it is read with."""
+    """Yield each sentence of a document with the sentences that it is read with."""
     sentences = document.sentences
     for position, current in enumerate(sentences):
         first, end = reach.around(position)
@@ -99,7 +99,7 @@ def windows(document: Document, reach: ContextWindow) -> Iterator[Window]:
 
 
 def in_pieces(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Give whole documents in turn, each time as many as have PIECE_SENTENCES; the last ones may have fewer."""
+    """Yield groups of whole documents with PIECE_SENTENCES sentences or more; the last group may have fewer."""
     piece: list[Document] = []
     for document in documents:
         piece.append(document)
@@ -112,13 +112,13 @@ def in_pieces(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Turns each line, or pair of lines, into a sentence, a boundary or an error."""
+    """Reader that turns each line, or pair of lines, into a sentence, a boundary or an error."""
 
     source: Path
     target: Path | None
 
     def sentences(self, bad: BadLines | None) -> Iterator[tuple[int, Sentence | None]]:
-        """Give (line, sentence), or (line, None) where a document ends."""
+        """Yield (line, sentence), or (line, None) where a document ends."""
         for line, (source, target) in enumerate(self._aligned(), 1):
             try:
                 yield line, self._sentence(line, source, target)
@@ -154,10 +154,10 @@ class _Reader:
 
 
 def decode_line(path: Path, line: int, raw: bytes) -> str:
-    """Give the sentence of a line, without the space around it; empty where a document ends.
+    """Decode a line and strip it; empty where a document ends.
 
     Raises:
-        DataError: it is not UTF-8 or longer than MAX_CHARACTERS; names the file and the line.
+        DataError: it is not UTF-8 or longer than MAX_CHARACTERS; the error names the file and the line.
     """
     text = _decoded(path, line, raw).strip()
     if len(text) > MAX_CHARACTERS:
@@ -177,7 +177,7 @@ def _is_blank(raw: bytes) -> bool:
 
 
 def read_lines(path: Path) -> list[bytes]:
-    """Give the lines of a file; only a line feed ends one, so that U+2028 or U+0085 in a sentence stays in it."""
+    """Read the lines of a file; only a line feed ends a line, so U+2028 or U+0085 may occur in a sentence."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             content = file.read()
@@ -194,13 +194,13 @@ def read_lines(path: Path) -> list[bytes]:
 
 
 def require_unpacked(path: Path, content: bytes) -> None:
-    """Refuse what begins as a file does that is compressed, since only a name that ends in `.gz` says so."""
+    """Refuse gzip content, which only a name ending in `.gz` may announce."""
     if content.startswith(_GZIP):
         raise DataError("is compressed by gzip: let its name end in .gz", path)
 
 
 def read_translations(path: Path) -> list[str]:
-    """Give the lines of a file of translations, one for each sentence.
+    """Read a file of translations, one line per sentence.
 
     Raises:
         DataError: the file is missing or damaged, or a line is not UTF-8.
@@ -209,7 +209,7 @@ def read_translations(path: Path) -> list[str]:
 
 
 def refusal(corpus: Path, refused: Sequence[tuple[int, str]], more: str = "") -> DataError:
-    """Name the line of every sentence that cannot be translated, and say of the first one why."""
+    """Build an error that names the line of every untranslatable sentence, with the reason for the first."""
     (line, reason), *others = sorted(refused)
     also = f"; nor can lines {', '.join(str(number) for number, _ in others)}" if others else ""
     return DataError(f"cannot be translated: {reason}{also}{more}", corpus, line)

@@ -1,4 +1,4 @@
-"""How much each sentence of a corpus weighs in training: those that their context helps weigh more."""
+"""Weights of sentences in training: sentences that benefit from context weigh more."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,17 +13,17 @@ from models.errors import DataError
 
 
 def write_gains(file: Path, gains: Sequence[Sequence[float]]) -> None:
-    """Write a number for each sentence, line-aligned with the corpus: an empty line ends a document."""
+    """Write a number per sentence, line-aligned with the corpus: an empty line ends a document."""
     lines = ["\n".join(f"{gain:.4f}" for gain in document) for document in gains]
     write_whole(file, [("\n\n".join(lines) + "\n").encode()])
 
 
 def sentence_weights(config: EmphasisConfig, sentences: int) -> NDArray[np.float32]:
-    """The weight of each sentence of a corpus: 1 where context does not help, then up to `config.most`.
+    """Return the weight of each sentence of a corpus: 1 where context does not help, then up to `config.most`.
 
     Args:
-        config: where the gains are, and what they are worth.
-        sentences: that the corpus has.
+        config: file of the gains, and their effect.
+        sentences: number of sentences in the corpus.
 
     Raises:
         DataError: the file is missing or damaged, or has another number of sentences.

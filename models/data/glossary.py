@@ -1,4 +1,4 @@
-"""Terms, and what a translation has to have for each: which of them a text has, and whether a translation says one."""
+"""Glossary terms: finding them in a source text, and checking whether a translation contains theirs."""
 
 import html
 import re
@@ -16,7 +16,7 @@ from models.data.words import ENTITY, PICTURES, is_address
 from models.errors import DataError
 
 UNFIT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\U000f0000-\U0010ffff]")
-"""What no term may have: ends of lines, other controls, and what stands for marks in a translation."""
+"""Characters that no term may contain: line ends, other controls, and placeholders of marks in a translation."""
 
 _ENGLISH: Final = re.compile(r"[a-z]\Z")
 _PLURALS: Final = (
@@ -24,28 +24,28 @@ _PLURALS: Final = (
     (re.compile(r"(?<=[sxz])\Z|(?<=ch|sh)\Z"), "es"),
     (re.compile(r"\Z"), "s"),
 )
-"""How English words end, and their plurals, but for those that are to be learnt by heart."""
+"""Endings of English words and their plurals, apart from irregular ones."""
 _ENDING: Final = 2
-"""Letters that may follow a term in a translation, as in shrines."""
+"""Letters that may follow a term in a translation, as in "shrines"."""
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 _PICTURES: Final = re.compile(f"[{PICTURES}]")
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What a word or a phrase is in the other language."""
+    """A word or phrase and its required translation."""
 
     source: str
     target: str
 
     def is_said(self, translation: str) -> bool:
-        """Whether a translation has it as a word."""
+        """Whether a translation contains the target term as a word."""
         return any(self.places(translation))
 
     def places(self, translation: str) -> Iterator[tuple[int, int]]:
-        """Where a translation has it as a word; one in letters perhaps with an ending of one or two more.
+        """Yield where a translation contains the target as a word, letters possibly with one or two more as an ending.
 
-        Capitals do not matter where the term has none: it may begin a sentence.
+        Case is ignored if the term has no capitals, as it may begin a sentence.
         """
         capitals = re.IGNORECASE if _in_small_letters(self.target) else 0
         endings = range(_ENDING + 1 if kind_of(self.target[-1]) == "letters" else 1)
@@ -55,7 +55,7 @@ class Term:
                 yield found.start(), end
 
     def at(self, translation: str, place: int) -> str:
-        """As it is written at a place of a translation: with a capital where it begins a sentence that has some."""
+        """Return the target as written at a place of a translation: capitalised if it begins a cased sentence."""
         begins = not (any(map(str.isalnum, translation[:place])) or runs_on(translation))
         capital = self.target[0].upper()
         if not begins or not _in_small_letters(self.target) or len(capital) > 1 or is_address(self.target):
@@ -64,23 +64,24 @@ class Term:
 
 
 class Found(NamedTuple):
-    """Where a text has a term."""
+    """An occurrence of a term in a text."""
 
     begin: int
     end: int
     term: Term
 
     def overlaps(self, place: tuple[int, int]) -> bool:
-        """Whether it and another place, from one character to before another, have a part in common."""
+        """Whether it overlaps another place, given as its beginning and exclusive end."""
         return self.begin < place[1] and place[0] < self.end
 
 
 class Glossary:
-    """Terms that are found in texts; of two for the same the first counts.
+    """Terms to find in texts; of two with the same source the first counts.
 
-    A term is a word or several: no part of a word of letters or of katakana. In other scripts nothing shows where a
-    word ends, so what begins with a shorter term may be a word of its own, and the longest term is meant. Capitals do
-    not matter where a term has none. An English term is found in the plural, too, where the other language has none.
+    A term is one or several words: it is not found inside a word of letters or of katakana. In other scripts nothing
+    shows where words end, so text that begins with a shorter term may be a word of its own, and the longest term is
+    taken. Case is ignored if a term has no capitals. English terms are also found in the plural if the other language
+    has none.
     """
 
     def __init__(self, terms: Iterable[Term]) -> None:
@@ -93,7 +94,7 @@ class Glossary:
         self._others = WordList(source for source in self._terms if not _in_small_letters(source))
 
     def found(self, text: str) -> Iterator[Found]:
-        """Each place of a text that has a term, in order; none overlaps another."""
+        """Yield each occurrence of a term in a text, in order and without overlaps."""
         if not self._terms:
             return
         small, at = _in_small(text), 0
@@ -104,13 +105,13 @@ class Glossary:
             at = at + 1 if found is None else found.end
 
     def of(self, text: str) -> tuple[Term, ...]:
-        """Those that a text has, each once, in its order."""
+        """Return the terms of a text, each once, in order."""
         return tuple(dict.fromkeys(each.term for each in self.found(text)))
 
     def may_be_in(self, text: str) -> tuple[Term, ...]:
-        """Those that may be found in a text by who reads it: without marks and pictures, with what entities say.
+        """Return the terms that may be found in what is read of a text: without marks and pictures, entities decoded.
 
-        Of some that begin at the same place all of them, for the longest may reach into what is no word.
+        Of terms that begin at the same place it returns all, as the longest may reach into something that is no word.
         """
         if not self._terms:
             return ()
@@ -129,10 +130,10 @@ class Glossary:
 
 
 def read_terms(path: Path) -> tuple[Term, ...]:
-    """The terms of a file: a line for each, source and target with a tab between.
+    """Read the terms of a file: one per line, source and target separated by a tab.
 
     Raises:
-        DataError: there is no such file, or a line is no such term, or has the source of one before it.
+        DataError: there is no such file, or a line is malformed, or repeats the source of an earlier one.
     """
     terms: dict[str, Term] = {}
     for number, source, target in read_pairs(path):
@@ -143,10 +144,10 @@ def read_terms(path: Path) -> tuple[Term, ...]:
 
 
 def read_pairs(path: Path) -> Iterator[tuple[int, str, str]]:
-    """The lines of a file that have anything: number, and source and target, between which a tab stands.
+    """Yield the non-empty lines of a file: number, source and target, which are separated by a tab.
 
     Raises:
-        DataError: there is no such file, or a line has no two.
+        DataError: there is no such file, or a line is not a valid source and target separated by a tab.
     """
     for number, line in enumerate(read_lines(path), 1):
         text = decode_line(path, number, line)
@@ -163,7 +164,7 @@ def _said(entity: re.Match[str]) -> str:
 
 
 def _in_plural(term: Term) -> Term | None:
-    """A term in the plural of English, for a language that is written without spaces: none of these has a plural."""
+    """Return an English term in the plural, for a language written without spaces, as none of these has a plural."""
     if not (_ENGLISH.search(term.source) and (runs_on(term.target[0]) or kind_of(term.target[0]) == "katakana")):
         return None
     for ending, plural in _PLURALS:
@@ -177,7 +178,7 @@ def _in_small_letters(text: str) -> bool:
 
 
 def _in_small(text: str) -> str:
-    """A text in small letters, each character in its place."""
+    """Lower-case a text, keeping each character at its position."""
     small = text.lower()
     return small if len(small) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 

@@ -1,4 +1,4 @@
-"""Marks of a sentence: tags, bold, links, around words or between them. A model reads the text without them."""
+"""Marks of a sentence: tags, bold, links, around or between words. A model reads the text without them."""
 
 import re
 import unicodedata
@@ -13,16 +13,16 @@ from models.data.marks import SIGNS, Marks
 from models.data.words import beside
 
 _FIRST: Final = 0xF0000
-"""Of the characters for private use, which no model reads or writes, so that they tell marks from all else."""
+"""First of the private-use characters that stand for marks; no model reads or writes these."""
 _PLACE: Final = re.compile(r"[\U000f0000-\U0010ffff]")
 _SIGNS_OF_MARKDOWN: Final = frozenset("*_~=")
 _MOST: Final = 1000
-"""Pairs of a text; with more it is read as it is."""
+"""Maximum pairs of a text; with more it is read as it is, marks included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What opens and what closes, and the words between, from `begin` to `end` of the text without marks."""
+    """An opening and a closing mark, and the words between, from `begin` to `end` of the text without marks."""
 
     opens: str
     closes: str
@@ -31,7 +31,7 @@ class Pair:
 
     @property
     def wide(self) -> bool:
-        """Whether there is anything between."""
+        """Whether there is anything between the marks."""
         return self.begin < self.end
 
 
@@ -41,11 +41,11 @@ class Unmarked:
 
     text: str
     pairs: tuple[Pair, ...] = ()
-    """An outer one before those within it, else in the order of the text; none crosses another."""
+    """Outer pairs before those within them, otherwise in the order of the text; none cross."""
     before: str = ""
-    """Tags at the beginning that nothing closes in this text."""
+    """Tags at the beginning that are not closed in this text."""
     after: str = ""
-    """Tags at the end that nothing opens in this text."""
+    """Tags at the end that are not opened in this text."""
 
     @property
     def any(self) -> bool:
@@ -53,7 +53,7 @@ class Unmarked:
         return bool(self.pairs or self.before or self.after)
 
     def of(self, translation: str) -> str:
-        """A translation of the text without the text's marks, of each as many as the text has."""
+        """Remove the text's marks from a translation, each at most as often as the text has it."""
         pairs = (mark for pair in self.pairs for mark in (pair.opens, pair.closes))
         left = Counter(filter(None, (self.before, self.after, *pairs)))
 
@@ -65,9 +65,9 @@ class Unmarked:
         return re.sub("|".join(map(re.escape, longest_first)), removed, translation) if left else translation
 
     def marked(self, translation: str, *behind: str) -> str:
-        """A translation with places for marks, which `with_places` has made, with the text's marks in them.
+        """Put the text's marks into a translation at the placeholders made by `with_places`.
 
-        What follows the translation is before what is at the end of the text, and has no places.
+        `behind` is appended to the translation, before the marks at the end of the text, and has no placeholders.
         """
         marks = {
             place: mark
@@ -80,9 +80,9 @@ class Unmarked:
 
 
 def _written(place: re.Match[str], mark: str) -> str:
-    """A mark at its place, with a space where Markdown would take it for none, beside a letter outside of it.
+    """Return a mark, with a space outside if Markdown would not recognise it beside a letter there.
 
-    Languages without spaces have letters there, where others have a space (CommonMark 0.31, section 6.2).
+    Languages without spaces have letters where others have a space (CommonMark 0.31, section 6.2).
     """
     if not mark or not set(mark) <= _SIGNS_OF_MARKDOWN:
         return mark
@@ -95,18 +95,18 @@ def _written(place: re.Match[str], mark: str) -> str:
 
 
 NO_MARKS: Final = Unmarked("")
-"""Of any text without marks."""
+"""Result for any text without marks."""
 
 
 def with_places(
     translation: str, spans: Sequence[tuple[int, int]], within: Mapping[int, int] = MappingProxyType({})
 ) -> str:
-    """A translation with places for marks at the ends of spans.
+    """Insert placeholders for marks at the ends of spans of a translation.
 
     Args:
-        translation: in which there are no places.
-        spans: that of each pair of marks, none crossing another.
-        within: for pairs whose span is of no width, by number, that of the pair that they are in, if they are in one.
+        translation: has no placeholders yet.
+        spans: span of each pair of marks; none cross.
+        within: for pairs with an empty span, by number, the number of the pair that contains them, if any.
     """
     wide = [(begin, end, number) for number, (begin, end) in enumerate(spans) if begin < end]
     alone: dict[tuple[int | None, int], str] = {}
@@ -131,12 +131,12 @@ def with_places(
 
 
 def with_parts_replaced(translation: str, find: Callable[[str], Iterable[tuple[int, int, str]]]) -> str:
-    """A translation in which some parts have made way for others.
+    """Replace parts of a translation, keeping placeholders.
 
     Args:
-        translation: perhaps with places for marks. Those within a part come to its ends, in their order: what opens to
-            its beginning, and all from the first that closes on to its end.
-        find: gives the parts of a translation without places, in order, each with what takes its place.
+        translation: may have placeholders for marks. Those within a part move to its ends, in their order: opening ones
+            to its beginning, and all from the first closing one on to its end.
+        find: yields the parts of a translation without placeholders, in order, each with its replacement.
     """
     places = deque((found.start() - number, found[0]) for number, found in enumerate(_PLACE.finditer(translation)))
     bare, made, last = _PLACE.sub("", translation), list[str](), 0
@@ -163,9 +163,9 @@ def with_parts_replaced(translation: str, find: Callable[[str], Iterable[tuple[i
 
 
 def unmarked(text: str) -> Unmarked:
-    """Take the marks of a text out, tags without a partner too, unless they are words of a sentence.
+    """Take the marks out of a text, including tags without a partner, unless they are words of a sentence.
 
-    Other marks without a partner stay in the text. Takes a time that is linear in its length.
+    Other marks without a partner stay in the text. Takes time linear in its length.
     """
     if not any(sign in text for sign in SIGNS):
         return Unmarked(text)
@@ -176,12 +176,12 @@ def unmarked(text: str) -> Unmarked:
 
 
 def split_unmarked(text: str, split: Callable[[str], Iterable[str]], *, whole_links: bool = False) -> list[str]:
-    """Divide a text where it would be divided without its marks; what closes goes with the words before it.
+    """Divide a text where it would be divided without its marks; closing marks stay with the words before them.
 
     Args:
-        text: in which marks may stand between a word and its full stop, or behind that.
-        split: gives pieces that make up the text that it is given.
-        whole_links: whether the text of one of Markdown's links or pictures stays whole: neither half would be one.
+        text: may have marks between a word and its full stop, or after that.
+        split: returns pieces that make up the text it is given.
+        whole_links: whether the text of a Markdown link or picture stays whole, as neither half would be one.
     """
     marks = Marks.of(text) if any(sign in text for sign in SIGNS) else None
     if marks is None or not marks.unread:
@@ -194,7 +194,7 @@ def split_unmarked(text: str, split: Callable[[str], Iterable[str]], *, whole_li
 
 
 def _outside_links(marks: Marks, ends: Iterable[int]) -> Iterator[int]:
-    """Those that are within no link."""
+    """Yield the ends that are not within a link."""
     places = marks.places()
     links = deque(sorted((places[a], places[b]) for a, b in marks.partners.items() if marks.marks[a].name == "["))
     for end in ends:
@@ -205,7 +205,7 @@ def _outside_links(marks: Marks, ends: Iterable[int]) -> Iterator[int]:
 
 
 def _cuts(marks: Marks, ends: Iterable[int]) -> Iterable[int]:
-    """Where in a text pieces end that end there without marks, given in order."""
+    """Map ends in the text without marks, given in order, to ends in the text with them."""
     places = [(place, marks.marks[number]) for number, place in marks.places().items()]
     behind = {place: marks.marks[number].end for number, place in marks.places().items() if marks.closes(number)}
     before = passed = 0
@@ -217,9 +217,9 @@ def _cuts(marks: Marks, ends: Iterable[int]) -> Iterable[int]:
 
 
 def _pairs(marks: Marks) -> Iterable[Pair]:
-    """Pairs around the same words as one, each with what it has before its first word and behind its last.
+    """Yield the pairs, those around the same words as one, each with the marks beside its opening and closing ones.
 
-    What else is between the same words is one, too, around nothing.
+    Other marks between the same two words are also joined to one, around nothing.
     """
     places = marks.places()
     numbers = sorted([*marks.paired, *marks.between])
@@ -240,7 +240,7 @@ def _pairs(marks: Marks) -> Iterable[Pair]:
 
 
 def _beside(numbers: Iterable[int], anchors: Container[int], places: Mapping[int, int]) -> dict[int, int]:
-    """Marks between the same words as an anchor, behind it in this order, each with the last such anchor."""
+    """Map the marks that follow an anchor in this order between the same two words to the last such anchor."""
     found: dict[int, int] = {}
     anchor = None
     for number in numbers:
@@ -258,5 +258,5 @@ def _is_first(place: str) -> bool:
 
 
 def _places(number: int) -> tuple[str, str]:
-    """The characters that stand for what opens, and for what closes."""
+    """Return the placeholders of the opening and of the closing mark."""
     return chr(_FIRST + 2 * number), chr(_FIRST + 2 * number + 1)

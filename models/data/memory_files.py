@@ -1,4 +1,4 @@
-"""Translation memories as files: TMX, in which tools exchange them, and lines with a tab between source and target."""
+"""Reading of translation memories: TMX, the exchange format of tools, and tab-separated lines."""
 
 import gzip
 import re
@@ -16,23 +16,23 @@ from models.data.memory import Segment
 from models.errors import DataError
 
 _LANGUAGE: Final = ("{http://www.w3.org/XML/1998/namespace}lang", "lang")
-"""What says the language of a variant; the second one did so up to TMX 1.1."""
+"""Attributes for the language of a variant; the second one up to TMX 1.1."""
 _AROUND_WORDS: Final = "hi"
-"""The one element whose content is words of the sentence; that of all others in it is some program's."""
+"""The only inline element whose content is words of the sentence; that of all others is some program's."""
 _LINES: Final = re.compile(r"[ \t\r\n]*[\t\r\n][ \t\r\n]*")
-"""Line breaks and tabs, with which tools set a file out for people."""
+"""Line breaks and tabs, with which tools lay a file out for people."""
 LONGEST_NAMESPACE: Final = 256
-"""Characters of the name of one in XML: each look at what an element is called copies all of it."""
+"""Maximum characters of an XML namespace: each query of an element's name copies all of it."""
 _MOST_NAMED: Final = 8
-"""Of the languages of a memory that has none of those that are wanted."""
+"""Maximum languages that an error names if a memory has none of the requested ones."""
 _TMX_ENDS: Final = (".tmx", ".tmx.gz")
 
 
 def read_memory(path: Path, languages: Languages) -> tuple[Segment, ...]:
-    """The segments of a file: of TMX, by its name, those in both languages; else a line for each, with a tab between.
+    """Read the segments of a file: of TMX, judged by its name, those in both languages; else tab-separated lines.
 
     Raises:
-        DataError: there is no such file, it is damaged or in other languages, or a line is no such segment.
+        DataError: there is no such file, it is damaged or in other languages, or a line is malformed.
     """
     if path.name.lower().endswith(_TMX_ENDS):
         try:
@@ -48,12 +48,12 @@ def read_memory(path: Path, languages: Languages) -> tuple[Segment, ...]:
 
 
 def segments_of_tmx(file: IO[bytes], source: str, target: str) -> Iterator[Segment]:
-    """The units of a memory that have both languages, whichever it has besides, as plain text (TMX 1.4b).
+    """Yield the units of a memory that have both languages, among any others, as plain text (TMX 1.4b).
 
-    Of codes in it, as for bold text, nothing is left. `source` and `target` are codes of languages.
+    Inline codes, such as for bold text, are dropped. `source` and `target` are language codes.
 
     Raises:
-        DataError: it is no TMX, or has units, but none in both languages.
+        DataError: it is not TMX, or has units, but none in both languages.
     """
     seen, found = dict[str, None](), 0
     try:
@@ -73,7 +73,7 @@ def segments_of_tmx(file: IO[bytes], source: str, target: str) -> Iterator[Segme
 
 
 def _units(file: IO[bytes]) -> Iterator[Any]:
-    """Each unit, of which nothing is kept when the next one is asked for."""
+    """Yield each unit, which is freed when the next one is requested."""
     parsed = _elements(file)
     _, root = next(parsed)
     if etree.QName(root).localname != "tmx":
@@ -87,7 +87,7 @@ def _units(file: IO[bytes]) -> Iterator[Any]:
 
 
 def _elements(file: IO[bytes]) -> Iterator[tuple[str, Any]]:
-    """Where each element begins, and where it ends."""
+    """Yield the start and end events of elements."""
     events = ("start-ns", "start", "end")
     for event, found in etree.iterparse(file, events, resolve_entities=False, no_network=True):
         if event != "start-ns":
@@ -97,7 +97,7 @@ def _elements(file: IO[bytes]) -> Iterator[tuple[str, Any]]:
 
 
 def _variants(unit: Any) -> dict[str, str]:  # noqa: ANN401 - lxml has no types
-    """What a unit says in each language, by its code in small letters; of two in one language the first counts."""
+    """Return a unit's text by lower-case language code; of two in one language the first counts."""
     said = dict[str, str]()
     for variant in unit.iterchildren("{*}tuv"):
         language = next(filter(None, map(variant.get, _LANGUAGE)), "").lower().replace("_", "-")  # en_US, of some tools
@@ -117,7 +117,7 @@ def _words(element: Any) -> Iterator[str]:  # noqa: ANN401 - lxml has no types
 
 
 def _in(language: str, said: dict[str, str]) -> str:
-    """What is said in a language: in that of a region as well, if only one of them says which (`en`, `en-GB`)."""
+    """Return the text in a language; if only one side names a region (`en`, `en-GB`), that matches, too."""
     wanted = language.lower()
     exact = said.get(wanted)
     if exact is not None:

@@ -1,4 +1,4 @@
-"""Contexts that are left out or exchanged in training, so that a model neither needs nor trusts every context."""
+"""Noise in training contexts: some are dropped or exchanged, so that a model neither needs nor trusts each one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class ContextNoise:
-    """How many sentences are learnt without their context, and how many with that of others."""
+    """The shares of sentences that are trained without their context, or with that of others."""
 
     dropout: float = 0.0
-    """Share of the sentences that are learnt without."""
+    """Share of the sentences that are trained without context."""
     shuffling: float = 0.0
-    """Share of those that exchange it with one another, inside their batch: there contexts are of like length."""
+    """Share of sentences that exchange contexts among themselves, within their batch, where lengths are similar."""
 
     def neighbours(self, indices: Sequence[int], seed: Sequence[int]) -> list[int | None]:
-        """For each sentence of a batch the one whose context it is learnt with, itself as a rule; None for no context.
+        """Return, for each sentence of a batch, the one whose context is read, normally itself; None for no context.
 
         Args:
-            indices: of the sentences.
-            seed: numbers that alone decide what is drawn.
+            indices: indices of the sentences.
+            seed: numbers that fully determine the draw.
         """
         random = np.random.default_rng(seed)
         fate = random.random(len(indices))

@@ -1,4 +1,4 @@
-"""Sequences of token ids of any lengths, in one array: millions of them are few objects, and little memory."""
+"""Token sequences of varying length in one array: millions of them take few objects and little memory."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -10,27 +10,27 @@ from numpy.typing import NDArray
 from models.data.batches import Tokens
 
 _AT_ONCE: Final = 10_000
-"""Texts that are tokenized together: as Python's integers their ids take ten times the memory."""
+"""Texts tokenized at a time: as Python integers their ids take ten times the memory."""
 
 
 class Ragged(Sequence[Tokens]):
-    """Sequences of token ids that are not changed any more; each is a part of one array, and is not copied.
+    """Immutable sequences of token ids; each is a view of one array.
 
-    An array of its own would take a sequence of thirty tokens twice the memory; and processes that are forked copy what
-    they look at, where that is many small objects, since Python counts who refers to each.
+    As separate arrays, sequences of thirty tokens would take twice the memory; and forked processes copy small objects
+    just by looking at them, since Python counts their references.
     """
 
     def __init__(self, ids: NDArray[np.int32], lengths: NDArray[np.int64]) -> None:
-        """Divide `ids` into sequences of these lengths, which sum to its own."""
+        """Divide `ids` into sequences of these lengths, which sum to the length of `ids`."""
         self.ids: Final = ids
-        """Of all sequences, one behind the other."""
+        """Ids of all sequences, concatenated."""
         self.lengths: Final = lengths
-        """Tokens of each."""
-        self._ends: Final = np.concatenate([[0], np.cumsum(lengths)]).data  # whose items are Python's integers
+        """Number of tokens of each sequence."""
+        self._ends: Final = np.concatenate([[0], np.cumsum(lengths)]).data  # a memoryview gives Python integers
 
     @classmethod
     def of(cls, texts: Sequence[str], encode: Callable[[Sequence[str]], Sequence[Tokens]]) -> "Ragged":
-        """The sequences that `encode` makes of texts."""
+        """Build the sequences that `encode` makes of texts."""
         ids, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
         for begin in range(0, len(texts), _AT_ONCE):
             made = encode(texts[begin : begin + _AT_ONCE])
@@ -39,7 +39,7 @@ class Ragged(Sequence[Tokens]):
         return cls(np.concatenate(ids), np.concatenate(lengths))
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of sequences."""
         return len(self.lengths)
 
     @overload
@@ -47,7 +47,7 @@ class Ragged(Sequence[Tokens]):
     @overload
     def __getitem__(self, index: slice) -> list[Tokens]: ...
     def __getitem__(self, index: int | slice) -> Tokens | list[Tokens]:
-        """One of them, or several that follow one another; arrays, which are read as lists would be."""
+        """Return one sequence, or several consecutive ones, as arrays to be used like lists."""
         if isinstance(index, slice):
             first, end, _ = index.indices(len(self))
             bounds = self._ends[first : end + 1]

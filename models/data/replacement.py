@@ -1,8 +1,8 @@
-"""Other context than the real one, to measure what a model makes of it.
+"""Replacement of the real context by another one, to measure what a model makes of it.
 
-Guo and Nguyen 2020 replace the preceding sentence by random words or by one constant sentence, in training and in
-test alike, and see how much of the gain the real context has to itself. A replacement keeps the number of context
-sentences before and after the current one, changes source and target of them alike, and never the current sentence.
+Guo and Nguyen 2020 replace the preceding sentence by random words or by one constant sentence, in both training and
+test, to see how much of the gain is due to the real context. A replacement keeps the number of context sentences before
+and after the current one, changes their sources and targets alike, and never the current sentence.
 """
 
 import random
@@ -19,32 +19,32 @@ ContextKind = Literal["real", "none", "empty", "random", "fixed", "shuffled"]
 
 _NO_TEXT: Final = re.compile(rf"<0x[0-9A-F]{{2}}>|{TARGET_LANGUAGE.pattern}")
 _SPACE: Final = "\u2581"
-"""What SentencePiece writes for a space."""
+"""SentencePiece's symbol for a space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Pieces of text that random context is made of."""
+    """Text pieces that random context is made of."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Vocabulary":
-        """Give the pieces of both languages that are text: no control symbols, no bytes."""
+        """Return the text pieces of both languages, without control symbols and bytes."""
         return cls(_text_pieces(tokenizer.source_pieces), _text_pieces(tokenizer.target_pieces))
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What stands in place of the sentences around the current one.
+    """A replacement for the sentences around the current one.
 
-    - `real`: they stay;
-    - `none` and `empty`: there are none; `none` is for a model without context at all, the sentence backbone, which the
-      caller chooses, and `empty` for the context model as it translates the first sentence of a document;
-    - `random`: sentences as long as they, of pieces drawn evenly from `vocabulary`;
-    - `fixed`: one sentence, drawn once, the same in every place;
-    - `shuffled`: as many sentences in a row of another document.
+    - `real`: they are kept;
+    - `none` and `empty`: there are none; `none` is for a model without any context, the sentence backbone, which the
+      caller chooses, and `empty` for the context model, as it translates the first sentence of a document;
+    - `random`: sentences of the same length, of pieces drawn uniformly from `vocabulary`;
+    - `fixed`: one sentence, drawn once and used everywhere;
+    - `shuffled`: as many consecutive sentences of another document.
 
     The same windows and `seed` give the same replacement.
 
@@ -56,7 +56,7 @@ class Replacement:
     seed: int = 1
     vocabulary: Vocabulary | None = None
     constant: Sentence | None = None
-    """Of `fixed`, where it has been drawn already: who applies it to a few windows at a time draws it of all."""
+    """The sentence for `fixed`, if already drawn: a caller that applies it in portions draws it from all windows."""
 
     def __post_init__(self) -> None:
         if self.kind == "random" and self.vocabulary is None:
@@ -89,9 +89,9 @@ class Replacement:
                 assert_never(self.kind)
 
     def draw(self, windows: Sequence[Window]) -> Sentence | None:
-        """The sentence that stands everywhere with `fixed`; none where no window has context.
+        """Draw the sentence used everywhere with `fixed`; None if no window has context.
 
-        It is one that is never translated itself, if there is one: it tells no window what it asks for.
+        If possible it is never a current sentence itself, so that it gives no window its answer away.
         """
         current = {window.current.source for window in windows}
         everywhere = list(dict.fromkeys(sentence for window in windows for sentence in _around(window)))
@@ -110,7 +110,7 @@ class Replacement:
 
 
 REAL: Final = Replacement()
-"""The context that is there."""
+"""The real context."""
 
 
 def _shuffled(windows: Sequence[Window], documents: Sequence[Hashable], chooser: random.Random) -> list[Window]:
@@ -137,7 +137,7 @@ def _shuffled(windows: Sequence[Window], documents: Sequence[Hashable], chooser:
 
 
 def _distinct(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Each sentence once: with its translation, where any has one; a current sentence is given without its own."""
+    """Return each sentence once, with its translation if any has one; a current sentence is given without its own."""
     found: dict[str, Sentence] = {}
     for sentence in sentences:
         if sentence.source not in found or found[sentence.source].target is None:
@@ -150,7 +150,7 @@ def _around(window: Window) -> tuple[Sentence, ...]:
 
 
 def _with(window: Window, around: Sequence[Sentence]) -> Window:
-    """The window with other sentences before and after the current one, as many as it has."""
+    """Return the window with other sentences, as many as before, around the current one."""
     before = len(window.preceding)
     return Window(window.current, tuple(around[:before]), tuple(around[before:]))
 

@@ -1,8 +1,8 @@
-"""What of a text its language does not write: words in the script of another one, which stay as they are.
+"""Words in a text that are in the script of another language, which are kept unchanged.
 
-A model of Japanese spells `Microsoft Word`, or a sentence of English, a letter at a time, and makes something else of
-it. So a sentence of nothing else is not translated, and such words within one are terms: they are looked for in its
-translation, and if they are not there, it is read with another word in their place, which the model copies.
+A model of Japanese reads `Microsoft Word`, or an English sentence, letter by letter, and turns it into something else.
+So a sentence of nothing else is not translated, and such words within a sentence are terms: they are looked for in its
+translation, and if missing, the sentence is read with another word in their place, which the model copies.
 """
 
 import re
@@ -33,26 +33,26 @@ _SCRIPTS: Final = {
         *("vi",),
     ),
 }
-"""Of languages that are written in one; of others, such as Serbian, nothing is in another one."""
+"""Letters, and the languages written in only these; in others, such as Serbian, no word counts as foreign."""
 _SIGNS: Final = str.maketrans({"。": ".", "、": ",", "！": "!", "？": "?", "「": '"', "」": '"', "　": " "})
 _GOES_ON: Final = re.compile(r"(?<=[。、！？])(?=[\w「])")
-"""Where a space is missing behind a sign, once it is one of a language with spaces."""
+"""Where a space is missing after a sign, once it is replaced by one of a language with spaces."""
 _ALONE: Final = re.compile(rf"[{_IDEOGRAPHS}ぁ-ヿ가-힣]")
-"""Letters of which one is a word."""
+"""Letters that can be a word on their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """That of one language."""
+    """The script of one language."""
 
     own: re.Pattern[str]
-    """A letter of it."""
+    """Matches a letter of this script."""
     other: re.Pattern[str]
-    """Words of another one, one after another, with the signs between them; not what a number is measured in."""
+    """Matches consecutive words of other scripts, with the signs between them, but not the unit of a number."""
 
     @classmethod
     def of(cls, language: str) -> "Script | None":
-        """The script of a language, by its ISO 639 code; none where that says nothing."""
+        """Return the script of a language, by its ISO 639 code; None if the code does not determine it."""
         own = next((letters for letters, languages in _SCRIPTS.items() if primary(language) in languages), None)
         if own is None:
             return None
@@ -64,18 +64,18 @@ class Script:
         )
 
     def writes(self, text: str) -> bool:
-        """Whether a text has a letter of it."""
+        """Whether a text has a letter of this script."""
         return self.own.search(text) is not None
 
     def words_of_others(self, text: str) -> Iterator[str]:
-        """What a text has in another script, but for single letters."""
+        """Yield a text's words in other scripts, except single letters."""
         for found in self.other.finditer(text):
             if sum(map(str.isalpha, found[0])) > 1 or _ALONE.search(found[0]):
                 yield found[0]
 
 
 def with_terms(spelt: Spelt, glossary: Glossary, script: Script | None) -> Spelt:
-    """A text with those of its terms that are no part of a stand-in, and with words of others as terms, too."""
+    """Add glossary terms outside of stand-ins, and words of other scripts, to a text as terms."""
     places = [(spelt.plain.index(word), len(word)) for word, _ in spelt.replaced]
     taken = [(begin, begin + length) for begin, length in places]
     found = [each for each in glossary.found(spelt.plain) if not any(map(each.overlaps, taken))]
@@ -87,12 +87,12 @@ def with_terms(spelt: Spelt, glossary: Glossary, script: Script | None) -> Spelt
 
 
 def with_signs_of(language: str, text: str) -> str:
-    """A text in words of others with signs of a language, if that is written with spaces, in place of Japanese ones."""
+    """Replace Japanese punctuation in a text of foreign words by that of a language written with spaces."""
     return _GOES_ON.sub(" ", text).translate(_SIGNS) if gap_of(language) else text
 
 
 def _without(text: str, places: Sequence[tuple[int, int]]) -> str:
-    """A text with an end of a line in each of some places."""
+    """Replace some places of a text by line ends."""
     pieces, end = list[str](), 0
     for begin, behind in sorted(places):
         pieces += [text[end:begin], "\n"]

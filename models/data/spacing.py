@@ -1,34 +1,34 @@
-"""What stands between two words, sentences or clauses of a language."""
+"""The separators between words, sentences or clauses of a language."""
 
 import re
 from typing import Final
 
 _RUNS_ON: Final = frozenset({"ja", "yue", "zh"})
 _WITHOUT_SPACES: Final = _RUNS_ON | {"bo", "dz", "km", "lo", "my", "th"}
-"""Between words: a Thai sentence ends with a space, and often with nothing else."""
+"""Languages without spaces between words: a Thai sentence ends with a space, and often with nothing else."""
 
 
 def primary(language: str) -> str:
-    """The ISO 639 code of a language whose name may say a script or region, too."""
+    """Return the ISO 639 code of a language tag, without script and region."""
     return re.split("[-_]", language.lower())[0]
 
 
 def gap_of(language: str) -> str:
-    """What stands between two words: a space, or nothing where the language is written without."""
+    """Return what separates two words: a space, or nothing where the language is written without."""
     return "" if primary(language) in _WITHOUT_SPACES else " "
 
 
 def sentence_gap_of(language: str) -> str:
-    """What stands between two sentences, or two clauses: a space, or nothing where only a mark ends one."""
+    """Return what separates two sentences or clauses: a space, or nothing where only a mark ends one."""
     return "" if primary(language) in _RUNS_ON else " "
 
 
 def in_place_of_line_break(gap: str, before: str, after: str) -> str:
-    """What stands there on one line: a language's gap, but Latin words are apart in any language.
+    """Return the replacement of a line break: a language's gap, but a space between Latin words in any language.
 
     Args:
-        gap: of the language, from `gap_of`.
+        gap: gap of the language, from `gap_of`.
         before: the character before the line break.
-        after: the one behind it.
+        after: the character after it.
     """
     return gap or " " * all(each.isascii() and each.isalnum() for each in (before, after))

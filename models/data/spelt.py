@@ -1,4 +1,4 @@
-"""A text as a model reads it, and how a translation of that becomes one of the text."""
+"""A text as a model reads it, and the conversion of its translation to one of the original text."""
 
 import re
 import unicodedata
@@ -13,40 +13,40 @@ from models.data.word_edges import places_of
 from models.data.words import beside, is_address
 
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
-"""What is read for an address, a placeholder or a term: the words that both shipped models copy most often."""
+"""Stand-ins for addresses, placeholders or terms: the words that both shipped models copy most reliably."""
 
 _MISCOUNTED: Final = (2, 0, 1)
-"""What it costs that a translation has a stand-in not at all, once, or more often."""
+"""Penalty if a translation has a stand-in not at all, once, or more often."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spelt:
-    """A text as a model reads it, and what it does not read."""
+    """A text as a model reads it, and all that the model does not read."""
 
     text: str
     plain: str
-    """The same with all of its characters, for a tokenizer of another vocabulary."""
+    """The same with all of its characters, for a tokenizer with another vocabulary."""
     replaced: tuple[tuple[str, str], ...] = ()
-    """Stand-ins, each with what it stands for."""
+    """Stand-ins, each with the text it stands for."""
     left_out: tuple[str, ...] = ()
     escaped: tuple[tuple[str, str], ...] = ()
     """Characters, each with the entity that the text has for it."""
     marks: Unmarked = NO_MARKS
-    """The text as it was but for its marks, and these; without any, nothing."""
+    """The text's marks, and the text without them; `NO_MARKS` if it has none."""
     terms: tuple[Term, ...] = ()
-    """What a translation has to say."""
+    """Terms that a translation has to contain."""
     told: tuple[tuple[str, Term], ...] = ()
-    """Stand-ins, each with the term that it stands for."""
+    """Stand-ins, each with the term it stands for."""
     worded: tuple[tuple[str, Term], ...] = ()
-    """What the model says by itself for terms."""
+    """What the model itself says for terms."""
 
     @property
     def asks(self) -> bool:
-        """Whether something has to be looked for in a translation."""
+        """Whether a translation has to be checked for something."""
         return bool(self.replaced or self.terms)
 
     def as_read(self, translation: str) -> str:
-        """A translation of the text, without marks and with the stand-ins that the text is read with."""
+        """Convert a translation of the original text to one of the text as read: without marks, with stand-ins."""
         translation = self.marks.of(translation)
         for stand_in, stood_for in self.stand_ins.items():
             translation = translation.replace(stood_for, stand_in, 1)
@@ -56,10 +56,10 @@ class Spelt:
         return re.sub("|".join(map(re.escape, said)), lambda found: said[found[0]], translation)
 
     def lost(self, translation: str) -> int:
-        """How much of what has to come back does not in a translation of what was read.
+        """Count what should be in a translation of the text as read but is not.
 
-        A stand-in that is lacking counts twice, one that is repeated, or part of another word, once, and so does a term
-        that is not said: at least it is said in other words, unless its stand-in is lacking, too.
+        A missing stand-in counts twice; one that is repeated or part of another word counts once, and so does a term
+        that is missing: it is at least said in other words, unless its stand-in is missing, too.
         """
         if not self.stand_ins:
             return len(self.missing(translation))
@@ -69,24 +69,24 @@ class Spelt:
         return spoilt + len(self.missing(translation))
 
     def missing(self, translation: str) -> list[Term]:
-        """The terms that a translation of what was read does not say; what is no word says none."""
+        """Return the terms missing in a translation of the text as read; verbatim text in it contains none."""
         if not self.terms:
             return []
         said = self._copied(self.in_terms(translation), dict.fromkeys(self.stand_ins, ""), dict(self.told))
         return [term for term in self.terms if not term.is_said(said)]
 
     def in_terms(self, translation: str) -> str:
-        """A translation of what was read, with terms in the place of what the model says for them by itself.
+        """Replace what the model itself says for terms in a translation of the text as read by these terms.
 
-        It must not say that more often than the text has the term: else it may mean something else by it.
+        Not if it says that more often than the text has the term, as it may then mean something else.
 
         Args:
-            translation: perhaps with places for marks.
+            translation: may have placeholders for marks.
         """
         return with_parts_replaced(translation, self._wordings) if self.worded else translation
 
     def _wordings(self, translation: str) -> Iterator[tuple[int, int, str]]:
-        """Where a translation has them, in its order, and the terms; of some that overlap the first and longest."""
+        """Yield the places of such wordings in order, with the terms; of overlapping ones the first and longest."""
         asked = Counter(found.term.target for found in Glossary(self.terms).found(self.plain))
         found = list[tuple[int, int, str]]()
         for wording, term in self.worded:
@@ -101,7 +101,7 @@ class Spelt:
                 last = end
 
     def retold(self, turn: int) -> "Spelt | None":
-        """The same text read with other stand-ins, each another one for every turn; none where there is no other."""
+        """Return the text with other stand-ins, different for each turn; None if there are no others left."""
         used, others = list(self.stand_ins), self.free
         free: list[str] = [stand_in for stand_in in STAND_INS if stand_in in used or stand_in in others]
         if not used or turn >= len(free):
@@ -109,12 +109,12 @@ class Spelt:
         return self._with([free[(free.index(stand_in) + turn) % len(free)] for stand_in in used])
 
     def read_like(self, other: "Spelt") -> "Spelt":
-        """The same text with the stand-ins of another one, in which they stand for the same."""
+        """Return the text with the stand-ins of another one, in which they stand for the same."""
         same = list(self.stand_ins.values()) == list(other.stand_ins.values())
         return self._with(list(other.stand_ins)) if same and self.stand_ins else self
 
     def _with(self, stand_ins: Sequence[str]) -> "Spelt":
-        """The same text with these, one for each of its own."""
+        """Return the text with these stand-ins in place of its own."""
         others = dict(zip(self.stand_ins, stand_ins, strict=True))
         own = re.compile("|".join(others))
         text, plain = (own.sub(lambda found: others[found[0]], each) for each in (self.text, self.plain))
@@ -124,24 +124,24 @@ class Spelt:
 
     @property
     def free(self) -> list[str]:
-        """Stand-ins that neither the text nor one of its terms has, in capitals or not."""
+        """Stand-ins that occur neither in the text nor in one of its terms, in any case."""
         said = as_tokenized(" ".join([self.plain, *(f"{term.source} {term.target}" for term in self.terms)])).upper()
         return [stand_in for stand_in in STAND_INS if stand_in not in said]
 
     @property
     def stand_ins(self) -> dict[str, str]:
-        """All stand-ins, each with what is said for it."""
+        """All stand-ins, each with the text it is replaced by."""
         return dict(self.replaced) | {stand_in: term.target for stand_in, term in self.told}
 
     def _pattern(self) -> re.Pattern[str]:
-        """Of stand-ins in a translation, and in the plural of English, too."""
+        """Return a pattern of the stand-ins in a translation, including English plurals."""
         return re.compile(rf"(?<![A-Za-z0-9])({'|'.join(self.stand_ins)})s?(?![A-Za-z0-9])")
 
     def restored(self, translation: str) -> str:
-        """A translation of what was read, with all that was not read, each as often as the text has it.
+        """Restore in a translation of the text as read all that was not read, each as often as the text has it.
 
-        Marks come where the translation has places for them (`models.data.markup.with_places`). What the model has
-        dropped comes last, with spaces in any language: an address ends at one. A term that it has dropped does not.
+        Marks go to their placeholders (`models.data.markup.with_places`). Verbatim text that the model has dropped is
+        appended, separated by spaces in any language, as an address ends at one. Terms that it has dropped are not.
         """
         missing, entities = dict(self.replaced), {ord(character): entity for character, entity in self.escaped}
         terms = {stand_in: replace(term, target=term.target.translate(entities)) for stand_in, term in self.told}
@@ -149,14 +149,14 @@ class Spelt:
         return self.marks.marked(translation, *missing.values(), *self.left_out)
 
     def _stopped_once(self, translation: str) -> str:
-        """The same where a sentence ends with a term that has a full stop of its own."""
+        """Remove a doubled full stop where a sentence ends with a term that has its own."""
         for term in self.terms:
             if term.target.endswith("."):
                 translation = re.sub(rf"({re.escape(term.target)})\.(?!\.)", r"\1", translation)
         return translation
 
     def _copied(self, translation: str, verbatim: dict[str, str], terms: dict[str, Term]) -> str:
-        """A translation with what stand-ins stand for, each once; what is left of them is not in it."""
+        """Replace stand-ins in a translation by what they stand for, each once, and remove further copies of them."""
 
         def original(found: re.Match[str]) -> str:
             term = terms.pop(found[1], None)
@@ -166,12 +166,12 @@ class Spelt:
 
 
 def as_tokenized(text: str) -> str:
-    """A text as SentencePiece reads it, to which ＡＢＣ is ABC."""
+    """Normalise a text as SentencePiece does, to which ＡＢＣ is ABC."""
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def _apart(verbatim: str, found: re.Match[str]) -> str:
-    """What takes the place of a stand-in: an address with spaces, where a letter beside it would become part of it."""
+    """Return the replacement of a stand-in: an address gets spaces where an adjacent letter would become part of it."""
     if not is_address(verbatim):
         return verbatim
     before, after = beside(found)

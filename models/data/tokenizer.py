@@ -1,9 +1,9 @@
-"""Text to token ids and back: SentencePiece models, one for both languages or one for each.
+"""Conversion of text to token ids and back by SentencePiece models, one for both languages or one for each.
 
 The ids 0 to 3 are the same in every model. Encoding adds no boundary tokens, and no text can produce them:
-SentencePiece does not parse control symbols, so that `</s>` in a sentence is characters like any other. Where the
-source's model has the name of a target language as a control symbol, such as `>>jpn<<` at id 4, every source begins
-with it: a model of several target languages is told so into which to translate.
+SentencePiece does not parse control symbols, so `</s>` in a sentence is ordinary characters. If the source model has
+the name of a target language as a control symbol, such as `>>jpn<<` at id 4, every source begins with it: this tells a
+model of several target languages which one to translate into.
 """
 
 import io
@@ -28,30 +28,30 @@ EOS: Final = 2
 UNK: Final = 3
 SPECIAL_PIECES: Final = ("<pad>", "<s>", "</s>", "<unk>")
 TARGET_LANGUAGE: Final = re.compile(r">>[^<>]+<<")
-"""The piece by which a source says into which of several languages it is to be translated."""
+"""The piece that tells which of several languages a source is to be translated into."""
 
 JOINT_FILE: Final = "tokenizer.model"
 SOURCE_FILE: Final = "tokenizer.source.model"
 TARGET_FILE: Final = "tokenizer.target.model"
 
 _SAMPLE = 400_000
-"""Sentences that SentencePiece learns from; its suffix array takes some 20 bytes for each of their characters."""
+"""Sentences that SentencePiece learns from; its suffix array takes some 20 bytes per character."""
 _SAMPLE_SEED = 1
 _OPTIONS: Final = {
     "vocab_size": "tokenizer.vocabulary",
     "--character_coverage option": "tokenizer.character_coverage",
 }
-"""What SentencePiece's messages call by the names of its own command line, and what a run calls it."""
-_TRAINER_THREADS = 4  # a constant: the sums of unigram training depend on how the sentences are divided
+"""Options as named in SentencePiece's messages, and in the config of a run."""
+_TRAINER_THREADS = 4  # fixed: sums in unigram training depend on how sentences are divided
 _TAKEN_APART: Final = {"\u0e4d\u0e32": "\u0e33", "\u0ecd\u0eb2": "\u0eb3"}
-"""Vowels of Thai and Lao as normalisation leaves them, and as they are written: no reader's search would find them."""
+"""Thai and Lao vowels as normalisation decomposes them, and as they are written: no search would find the former."""
 _BATCH_FOR_THREADS = 1000
 _DAMAGED = "is damaged, or is not a SentencePiece model"
 
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """The vocabularies of a pair; `source` and `target` are one object when joint."""
+    """The vocabularies of a language pair; `source` and `target` are one object if joint."""
 
     source: sentencepiece.SentencePieceProcessor
     target: sentencepiece.SentencePieceProcessor
@@ -61,7 +61,7 @@ class Tokenizer:
         """Read `tokenizer.model`, or `tokenizer.source.model` and `tokenizer.target.model`.
 
         Raises:
-            DataError: no model is there, or one is damaged or has other ids for the special pieces.
+            DataError: there is no model, or one is damaged or has other ids for the special pieces.
         """
         if (folder / JOINT_FILE).exists():
             joint = _load(folder / JOINT_FILE)
@@ -86,55 +86,55 @@ class Tokenizer:
         return _pieces(self.target)
 
     def encode_source(self, text: str) -> list[int]:
-        """Give the ids of a source sentence, without BOS and EOS."""
+        """Return the ids of a source sentence, without BOS and EOS."""
         return self.encode_sources([text])[0]
 
     def encode_target(self, text: str) -> list[int]:
-        """Give the ids of a target sentence, without BOS and EOS."""
+        """Return the ids of a target sentence, without BOS and EOS."""
         return self.encode_targets([text])[0]
 
     def encode_sources(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give the ids of each source sentence, without BOS and EOS; of an empty one, none."""
+        """Return the ids of each source sentence, without BOS and EOS; none for an empty one."""
         found = _encode(self.source, texts)
         return [self._into + ids if ids else ids for ids in found] if self._into else found
 
     @cached_property
     def _into(self) -> list[int]:
-        """What every source begins with: the piece of its target language, if there is one."""
+        """Ids that every source begins with: the piece of its target language, if there is one."""
         ids = range(len(SPECIAL_PIECES), min(len(SPECIAL_PIECES) + 1, self.source.get_piece_size()))
         return [i for i in ids if self.source.is_control(i) and TARGET_LANGUAGE.fullmatch(self.source.id_to_piece(i))]
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give the ids of each target sentence, without BOS and EOS."""
+        """Return the ids of each target sentence, without BOS and EOS."""
         return _encode(self.target, texts)
 
     def decode_target(self, ids: Sequence[int]) -> str:
-        """Give the text of target ids, in one line; PAD, BOS, EOS and bytes of no character are nothing in it."""
+        """Return the text of target ids, in one line, without PAD, BOS, EOS and incomplete bytes."""
         text: str = self.target.decode(list(ids))
         return " ".join(with_whole_vowels(text).replace("\ufffd", "").splitlines()).strip()
 
     def files(self) -> list[str]:
-        """Names of the model files in a folder that holds this tokenizer."""
+        """Return the names of this tokenizer's model files."""
         return [JOINT_FILE] if self.joint else [SOURCE_FILE, TARGET_FILE]
 
     def save(self, folder: Path) -> None:
-        """Write the model files; a file is either whole or, after a failure, what it was before."""
+        """Write the model files; after a failure, a file is what it was before."""
         folder.mkdir(parents=True, exist_ok=True)
         models = [self.source] if self.joint else [self.source, self.target]
         for name, model in zip(self.files(), models, strict=True):
             write_whole(folder / name, [model.serialized_model_proto()])
         for name in {JOINT_FILE, SOURCE_FILE, TARGET_FILE}.difference(self.files()):
-            (folder / name).unlink(missing_ok=True)  # of an earlier training: `load` must not find it
+            (folder / name).unlink(missing_ok=True)  # from an earlier training: `load` must not find it
 
     def keep(self, folder: Path) -> None:
         """Write the model files, if there are none yet.
 
         Raises:
-            CheckpointError: there is another tokenizer, which something may have been trained with.
+            CheckpointError: there is another tokenizer, which a model may have been trained with.
         """
         if not any((folder / name).exists() for name in (JOINT_FILE, SOURCE_FILE, TARGET_FILE)):
             self.save(folder)
-        models = zip(self.files(), (self.source, self.target), strict=False)  # of a joint one, the first
+        models = zip(self.files(), (self.source, self.target), strict=False)  # only the first if joint
         files = ((folder / name, model.serialized_model_proto()) for name, model in models)
         if not all(file.is_file() and file.read_bytes() == content for file, content in files):
             raise CheckpointError(
@@ -143,7 +143,7 @@ class Tokenizer:
 
 
 def with_whole_vowels(text: str) -> str:
-    """The text of target pieces with the vowels of Thai and Lao that normalisation has taken apart."""
+    """Recompose Thai and Lao vowels that normalisation has decomposed."""
     for apart, vowel in _TAKEN_APART.items():
         text = text.replace(apart, vowel)
     return text
@@ -155,17 +155,17 @@ def train_tokenizer(
     """Learn the vocabularies and write them into `config.path`; the same text gives the same files, byte for byte.
 
     Text is normalised by `nmt_nfkc`, SentencePiece's default: full-width Latin letters and digits, half-width kana and
-    ligatures, which East Asian text mixes freely, become one form each, and white space becomes single spaces. What is
-    lost is no part of a translation, and each form would else need pieces of its own.
+    ligatures, which East Asian text mixes freely, get one form each, and white space becomes single spaces. What is
+    lost does not matter to a translation, and each form would otherwise need its own pieces.
 
     Args:
         config: Kind and size of the vocabularies, and where they are written.
         sources: Source sentences; read once.
         targets: Target sentences; read once.
-        sample: Sentences, at most, that each model learns from, drawn evenly from all with a fixed seed.
+        sample: Maximum number of sentences that each model learns from, drawn evenly from all with a fixed seed.
 
     Raises:
-        CheckpointError: another tokenizer is there already.
+        CheckpointError: there is another tokenizer already.
         DataError: there is no text, or too little for a vocabulary of this size.
     """
     if config.joint:
@@ -226,7 +226,7 @@ def _sample(texts: Iterable[str], size: int) -> list[str]:
 def _load(path: Path) -> sentencepiece.SentencePieceProcessor:
     try:
         model = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
-        _pieces(model)  # SentencePiece reads them also where they are no text
+        _pieces(model)  # SentencePiece itself accepts pieces that are not UTF-8
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path) from None
     except (RuntimeError, UnicodeDecodeError):
@@ -244,7 +244,7 @@ def _pieces(model: sentencepiece.SentencePieceProcessor) -> list[str]:
 
 
 def _encode(model: sentencepiece.SentencePieceProcessor, texts: Sequence[str]) -> list[list[int]]:
-    if len(texts) < _BATCH_FOR_THREADS:  # a list is always done by threads, which take longer to start than a few texts
+    if len(texts) < _BATCH_FOR_THREADS:  # a list always starts threads, which takes longer than a few texts
         return [model.encode(text, out_type=int) for text in texts]
     ids: list[list[int]] = model.encode(list(texts), out_type=int, num_threads=-1)
     return ids

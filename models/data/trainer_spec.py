@@ -1,4 +1,4 @@
-"""How a SentencePiece model was trained, by what it says of that itself."""
+"""Comparison of a config with how a SentencePiece model was trained, as recorded in the model."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -9,13 +9,13 @@ from sentencepiece import sentencepiece_model_pb2
 from models.config import TokenizerConfig
 
 _KINDS: Final = {1: "unigram", 2: "bpe"}
-"""Those that a run may ask for."""
+"""Model types that a run may ask for."""
 
 
 def difference(model: bytes, config: TokenizerConfig) -> str | None:
-    """What a model was made with that a run does not ask for, and what it does; nothing, if there is nothing.
+    """Describe the first value that a model was made with other than the config asks for; None if there is none.
 
-    A model may have been made elsewhere: what it does not say, or a run cannot ask for, is not compared.
+    A model may come from elsewhere: what it does not record, or a run cannot ask for, is not compared.
     """
     for name, value, asked in _values(model, config):
         if value != asked:
@@ -29,5 +29,5 @@ def _values(model: bytes, config: TokenizerConfig) -> Iterator[tuple[str, object
     if spec.model_type in _KINDS:
         yield "kind", _KINDS[spec.model_type], config.kind
     yield "byte_fallback", spec.byte_fallback, config.byte_fallback
-    if spec.HasField("character_coverage"):  # which is kept in 32 bits
+    if spec.HasField("character_coverage"):  # stored in 32 bits
         yield "character_coverage", np.float32(spec.character_coverage), np.float32(config.character_coverage)

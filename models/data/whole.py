@@ -1,4 +1,4 @@
-"""Files and folders that are there whole or not at all, whatever ends the process while they are written."""
+"""Atomic writing: files and folders appear complete or not at all, whatever ends the process meanwhile."""
 
 import errno
 import gzip
@@ -11,22 +11,22 @@ from secrets import token_hex
 from typing import BinaryIO, Final
 
 PARTIAL: Final = ".partial"
-"""What the name of a file or folder ends with that is being written."""
+"""Suffix of a file or folder that is being written."""
 _STANDARD: Final = (1, 2)
-"""The numbers of the standard output and of the standard error stream."""
+"""File descriptors of standard output and standard error."""
 
 
 def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None) -> None:
-    """Write a file; after a failure it is what it was before.
+    """Write a file atomically; after a failure it is what it was before.
 
-    Under a name of this call's own: another process may be writing the same file. What is no file of its own, such as a
-    pipe or `/dev/stdout`, is nothing to replace, and is written to. A link stays, and what it names is replaced. What
-    ends in `.gz` is compressed, since it is read so.
+    It is written under a name unique to the call, as another process may be writing the same file. A pipe,
+    `/dev/stdout` or the like cannot be replaced, and is written to directly. A link is kept, and its target replaced.
+    If the name ends in `.gz`, the content is compressed, since it is read so.
 
     Args:
-        file: to write.
-        pieces: of what it holds, in order.
-        folder: of the same file system, where it is written; its own if not given, or if the file is a link.
+        file: the file to write.
+        pieces: its content, in order.
+        folder: where it is written first, on the same file system; by default, or for a link, its own folder.
 
     Raises:
         OSError: it cannot be written.
@@ -55,7 +55,7 @@ def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None)
 
 
 def check_writable(file: Path) -> None:
-    """Find out before the work whether `write_whole` could write its result; nothing is changed.
+    """Check early that `write_whole` could write a result; nothing is changed.
 
     Raises:
         OSError: it could not.
@@ -70,23 +70,23 @@ def check_writable(file: Path) -> None:
 
 
 def _places(file: Path, folder: Path | None = None) -> tuple[Path, Path]:
-    """What is written where a file is asked for, which may be a link, and under which name until it is whole."""
+    """Return the file to replace, following a link, and its temporary name until it is complete."""
     if file.is_symlink():
         file, folder = Path(os.path.realpath(file)), None
     return file, (folder or file.parent) / f".{file.name}.{token_hex(4)}{PARTIAL}"
 
 
 def _packing(file: Path, stream: BinaryIO) -> AbstractContextManager[BinaryIO]:
-    """The stream, or what compresses into it if the file's name ends in `.gz`: the same bytes always to the same."""
+    """Return the stream, or a reproducible gzip compressor onto it if the file's name ends in `.gz`."""
     if file.suffix != ".gz":
         return nullcontext(stream)
     return gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)  # type: ignore[return-value]
 
 
 def _is_no_file_of_its_own(file: Path) -> bool:
-    """Whether it is a pipe or the like, or another name of what the shell may have redirected into a file.
+    """Whether it is a pipe or the like, or another name for a file that the shell may have redirected output to.
 
-    Were that file replaced, the shell would be left with the former one.
+    If that file were replaced, the shell would keep the old one.
     """
     if not file.exists():
         return False
@@ -96,24 +96,24 @@ def _is_no_file_of_its_own(file: Path) -> bool:
 def _is_open_as(file: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(file.stat(), os.fstat(descriptor))
-    except OSError:  # nothing is
+    except OSError:  # no such descriptor is open
         return False
 
 
 def beside(folder: Path, ending: str = PARTIAL) -> Path:
-    """The name under which this process writes a folder before it takes its place, or keeps what was there before."""
+    """Return the name under which this process writes a folder before moving it into place, or keeps the old one."""
     return folder.with_name(f".{folder.name}.{os.getpid()}{ending}")
 
 
 def abandoned(folder: Path, ending: str = PARTIAL) -> list[Path]:
-    """What processes that are gone have left under such a name: others may be at work on the same folder."""
+    """Return what ended processes have left under such names; others may still be working on the same folder."""
     name = re.compile(rf"\.{re.escape(folder.name)}\.([0-9]+){re.escape(ending)}")
     names = {path: name.fullmatch(path.name) for path in sorted(folder.parent.glob(f".*{ending}"))}
     return [path for path, found in names.items() if found and not _is_another_process(int(found[1]))]
 
 
 def _is_another_process(number: int) -> bool:
-    """Whether such a process runs that is not this one, which may have the number of one that is gone."""
+    """Whether another process with this number is running; this one may have the number of an ended one."""
     if number in (0, os.getpid()):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Where words begin and end in a text, as far as that shows."""
+"""Word boundaries in a text, as far as the script shows them."""
 
 import re
 import unicodedata
@@ -6,14 +6,14 @@ from typing import Final
 
 _IDEOGRAPH: Final = re.compile(r"[々〆\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _RUNS_ON: Final = re.compile(rf"{_IDEOGRAPH.pattern}|[ぁ-ゟ\u0e00-\u109f\u1780-\u17ff\uac00-\ud7af]")
-"""Where nothing shows where a word ends: Chinese characters, hiragana, Thai, Lao, Tibetan, Burmese, Khmer, and Korean,
-whose particles are written together with words.
+"""Scripts that do not show where a word ends: Chinese characters, hiragana, Thai, Lao, Tibetan, Burmese, Khmer, and
+Korean, whose particles are attached to words.
 """
 _KATAKANA: Final = re.compile(r"[ァ-ヺー]")
 
 
 def parts(text: str, at: int) -> bool:
-    """Whether no word goes on from before a place to behind it."""
+    """Whether no word extends across a place of a text."""
     if at == 0 or at >= len(text):
         return True
     after = text[at]
@@ -22,12 +22,12 @@ def parts(text: str, at: int) -> bool:
 
 
 def runs_on(text: str) -> bool:
-    """Whether a text has something in which nothing shows where a word ends."""
+    """Whether a text has characters of a script that does not show where a word ends."""
     return _RUNS_ON.search(text) is not None
 
 
 def places_of(words: str, text: str) -> list[tuple[int, int]]:
-    """Where a text has some words, whatever their capitals, unless they may be part of other ones."""
+    """Return where a text has some words, in any case, unless they may be part of other words."""
     found = [each.span() for each in re.finditer(re.escape(words), text, re.IGNORECASE)]
     return [
         (begin, end)
@@ -37,7 +37,7 @@ def places_of(words: str, text: str) -> list[tuple[int, int]]:
 
 
 def kind_of(character: str) -> str | None:
-    """What a character may make up a word with; none where that does not show."""
+    """Return the kind of words that a character can be part of; None if its script shows no word boundaries."""
     if _RUNS_ON.match(character):
         return None
     if _KATAKANA.match(character):

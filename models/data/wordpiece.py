@@ -1,6 +1,6 @@
-"""BERT's own tokenization, WordPiece over raw text (Devlin et al. 2019), by the `tokenizers` package.
+"""BERT's tokenization, WordPiece over raw text (Devlin et al. 2019), by the `tokenizers` package.
 
-Imports no torch; the package itself is imported when a tokenizer is read.
+Does not import torch; the package itself is imported when a tokenizer is read.
 """
 
 import json
@@ -18,7 +18,7 @@ TOKENIZER: Final = "tokenizer.json"
 VOCABULARY: Final = "vocab.txt"
 SETTINGS: Final = "tokenizer_config.json"
 CONFIG: Final = "config.json"
-"""Of the encoder; where `SETTINGS` does not name the class of the tokenizer, this does."""
+"""Config of the encoder, which names the tokenizer's class if `SETTINGS` does not."""
 BEGIN: Final = "[CLS]"
 SEPARATOR: Final = "[SEP]"
 UNKNOWN: Final = "[UNK]"
@@ -28,30 +28,30 @@ MASK: Final = "[MASK]"
 _CLASSES: Final = ("BertTokenizer", "BertTokenizerFast")
 _BATCH_FOR_THREADS = 1000
 _LONGEST_WORD = 1000
-"""Characters between two spaces or punctuation marks; there are many where a language has no spaces."""
+"""Maximum characters between spaces or punctuation marks; there are many in languages without spaces."""
 _CONTINUED = "##"
 
 
 class WordPiece:
-    """Text to the ids of word pieces; text that looks like a control piece is text."""
+    """A tokenizer into ids of word pieces; text that looks like a control piece is treated as text."""
 
     def __init__(self, tokenizer: "Tokenizer") -> None:
-        """Take over a tokenizer; what it would cut, pad or add is left to the caller."""
+        """Take over a tokenizer; truncation, padding and special tokens are left to the caller."""
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
         self.tokenizer: Final = tokenizer
         self.begin: Final = self._id(BEGIN)
         self.separator: Final = self._id(SEPARATOR)
-        self._id(tokenizer.model.unk_token)  # or else a character that it does not know would be an error
+        self._id(tokenizer.model.unk_token)  # otherwise an unknown character would raise an error
 
     @classmethod
     def load(cls, folder: Path) -> "WordPiece":
-        """Read `tokenizer.json`, or else `vocab.txt` with what `tokenizer_config.json` says.
+        """Read `tokenizer.json`, or else `vocab.txt` with the settings of `tokenizer_config.json`.
 
         Raises:
             ConfigError: the package `tokenizers` is not installed.
-            DataError: neither is there, or it is damaged or no WordPiece tokenizer.
+            DataError: neither exists, or it is damaged or not a WordPiece tokenizer.
         """
         try:
             from tokenizers import Tokenizer, models
@@ -74,7 +74,7 @@ class WordPiece:
 
     @property
     def size(self) -> int:
-        """How many pieces there are ids for: one more than the highest."""
+        """Number of ids: one more than the highest."""
         return 1 + max(self.tokenizer.get_vocab().values())
 
     @property
@@ -93,7 +93,7 @@ class WordPiece:
         ]
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, without control pieces."""
+        """Return the ids of each text, without control pieces."""
         if len(texts) < _BATCH_FOR_THREADS:  # starting threads takes longer than a few sentences
             return [self.tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
         found: list[list[int]] = []
@@ -103,7 +103,7 @@ class WordPiece:
         return found
 
     def save(self, folder: Path) -> None:
-        """Write `tokenizer.json`, which says all."""
+        """Write `tokenizer.json`, which contains everything."""
         write_whole(folder / TOKENIZER, [self.tokenizer.to_str(pretty=True).encode()])
 
     def _id(self, piece: str) -> int:
@@ -114,7 +114,7 @@ class WordPiece:
 
 
 def train_wordpiece(texts: Iterable[str], vocabulary: int) -> WordPiece:
-    """A vocabulary of so many pieces at most for raw text, in a language that is written with or without spaces."""
+    """Train a vocabulary of at most `vocabulary` pieces on raw text, in a language with or without spaces."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN, max_input_chars_per_word=_LONGEST_WORD))
@@ -131,13 +131,13 @@ def train_wordpiece(texts: Iterable[str], vocabulary: int) -> WordPiece:
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
-    """The files of a folder that `WordPiece.load` reads."""
+    """Return the files of a folder that `WordPiece.load` reads."""
     named = [TOKENIZER] if (folder / TOKENIZER).is_file() else [VOCABULARY, SETTINGS]
     return [folder / name for name in named if (folder / name).is_file()]
 
 
 def _values(folder: Path, name: str) -> dict[str, Any]:
-    """What a file of a folder says; nothing, where it is not there."""
+    """Read a JSON file of a folder; empty if it does not exist."""
     try:
         values = json.loads((folder / name).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -148,7 +148,7 @@ def _values(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _from_vocabulary(file: Path, settings: dict[str, Any]) -> "Tokenizer":
-    """As transformers' BertTokenizer does it."""
+    """Build the tokenizer as transformers' BertTokenizer does."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
     # A piece may be a line separator, at which `splitlines` would end a line.
