@@ -1,7 +1,7 @@
-"""Parts of a corpus over a Ray cluster, by Ray Data: the only module that knows Ray.
+"""Translation of a corpus's parts on a Ray cluster, by Ray Data: the only module that knows Ray.
 
-The text of a part is read on the node of the driver, and its translation comes back there, so that the corpus need be
-on no other node. A part whose worker, or its node, has died is given to another one.
+The text of a part is read on the driver's node, and its translation comes back there, so no other node needs the
+corpus. A part whose worker or node has died is given to another worker.
 """
 
 import logging
@@ -23,20 +23,20 @@ from models.errors import ClusterError
 
 _logger: Final = logging.getLogger(__name__)
 IN_FLIGHT: Final = 2
-"""Parts that a worker has: one in its hands, and the next one there when it has done that."""
+"""Parts assigned to a worker at a time: the one being translated, and the next one, ready to start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A Ray cluster, each of whose nodes has this package and the bundle."""
+    """A Ray cluster with this package and the bundle on each node."""
 
     address: str
-    """As `ray.init` takes it: `auto`, `HOST:PORT`, or `local` for a cluster of this machine alone."""
+    """Address as for `ray.init`: `auto`, `HOST:PORT`, or `local` for a cluster of this machine alone."""
     workers: int | None = None
-    """At most; without it, as many as there is room for."""
+    """Maximum number of workers; if None, as many as there is room for."""
 
     def translate(self, corpus: CorpusFile, parts: Sequence[Part], settings: Settings) -> Iterator[Translation]:
-        """Translate parts, and give them in whichever order they are ready.
+        """Translate parts, and yield translations in whichever order they are ready.
 
         Raises:
             ClusterError: the cluster cannot be reached, or its workers fail.
@@ -49,7 +49,7 @@ class Cluster:
         with _connected(self.address) as node:
             here = {"ray.io/node-id": node}
             attempts: Any = ray.remote(num_cpus=0, label_selector=here)(Attempts).remote()
-            # a block for each part: blocks are what workers are given, and what is done again
+            # one block per part, since blocks are the unit of assignment and of retries
             rows = ray.data.from_items([asdict(part) for part in parts], override_num_blocks=len(parts))
             texts = rows.map(read, compute=ray.data.TaskPoolStrategy(size=1), num_cpus=0, label_selector=here)
             room = min(len(parts), self._room(settings))
@@ -65,10 +65,10 @@ class Cluster:
             yield from (Translation(**row) for row in translations.iter_rows())
 
     def _room(self, settings: Settings) -> int:
-        """How many workers there is room for now, so that they all start at once; a cluster may still grow.
+        """Return how many workers there is room for now, so that all start at once; a cluster may still grow.
 
         Raises:
-            ClusterError: there is none in a cluster of this machine alone.
+            ClusterError: there is no room in a cluster of this machine alone.
         """
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         room = sum(_workers_of(resources, settings) for resources in nodes)
@@ -82,22 +82,22 @@ class Cluster:
 
 
 def _workers_of(resources: Mapping[str, float], settings: Settings) -> int:
-    """How many workers a node with these resources can hold."""
+    """Return how many workers a node with these resources can hold."""
     by_cores = int(resources.get("CPU", 0) / settings.threads)
     return by_cores if settings.device == "cpu" else min(by_cores, int(resources.get("GPU", 0)))
 
 
 @contextmanager
 def _connected(address: str) -> Iterator[str]:
-    """The node of this process in the cluster, for as long as it is needed.
+    """Connect to the cluster within the block; yield this process's node id.
 
     Raises:
-        ClusterError: there is no such cluster, or something fails on it.
+        ClusterError: there is no such cluster, or an operation on it fails.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster that is made here calls nobody
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster started here reports no usage
     try:
         _check_reachable(address)
-        # nobody looks at the dashboard of a cluster that is there for one job, and it takes seconds to start
+        # the dashboard of a cluster for a single job goes unused, and takes seconds to start
         own: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except Exception as error:  # noqa: BLE001 - Ray raises bare Exceptions
@@ -112,20 +112,20 @@ def _connected(address: str) -> Iterator[str]:
 
 
 def _reason(error: RayError) -> str:
-    """The last line of what went wrong first, without what Ray says about it."""
+    """Return the last line of the original error, without Ray's own text."""
     first, _, _ = str(error).partition("The above exception was the direct cause")
     return first.strip().splitlines()[-1]
 
 
 def _check_reachable(address: str) -> None:
-    """Raise an OSError where nobody listens; Ray would try for minutes."""
+    """Raise an OSError if nothing is listening; Ray would try for minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def _be_quiet() -> None:
-    """Leave progress to the command line, and the whole story to Ray's log files; an error is raised anyway."""
+    """Leave progress to the command line, and details to Ray's log files; errors are raised anyway."""
     ray.data.DataContext.get_current().enable_progress_bars = False
     for handler in logging.getLogger("ray.data").handlers:
         if isinstance(handler, logging.StreamHandler):

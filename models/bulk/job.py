@@ -1,6 +1,6 @@
-"""A whole corpus, from its file to the file of its translation; started again after it has ended early, it goes on.
+"""Translation of a whole corpus from file to file; a job that ended early continues when started again.
 
-Knows nothing of Ray: who translates the parts comes in as an argument.
+Knows nothing of Ray: what translates the parts is passed as an argument.
 """
 
 from collections import defaultdict
@@ -19,12 +19,12 @@ Translate = Callable[[CorpusFile, Sequence[Part], Settings], Iterable[Translatio
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a job came to."""
+    """Result of a job."""
 
     sentences: int
     parts: int
     kept: int
-    """Parts that a job before had translated already."""
+    """Parts that an earlier job had already translated."""
 
 
 def translate_corpus(
@@ -36,26 +36,26 @@ def translate_corpus(
     part_sentences: int,
     progress: Callable[[int, int], object],
 ) -> Outcome:
-    """Translate the documents of a corpus: for each of its lines one, empty where that is.
+    """Translate the documents of a corpus to one line per line, empty where the line is.
 
-    What is ready is kept beside `out`, so that a job that ends early goes on when it is started again.
+    Finished parts are kept beside `out`, so that a job that ends early continues when it is started again.
 
     Args:
-        corpus: a sentence a line, an empty line between documents.
-        out: appears when all is translated.
+        corpus: one sentence per line, an empty line between documents.
+        out: written when everything is translated.
         settings: how to translate.
-        translate: who does it.
-        part_sentences: of a part, at least, in whole documents.
-        progress: called with sentences that are done, and with all sentences of the corpus.
+        translate: does the work.
+        part_sentences: minimum sentences of a part, in whole documents.
+        progress: called with the number of finished sentences, and of all sentences of the corpus.
 
     Raises:
-        DataError: the corpus is damaged, a line of it cannot be used, or sentences of it cannot be translated; all
-            other parts are translated nevertheless, and kept.
+        DataError: the corpus is damaged, a line of it is unusable, or sentences of it cannot be translated; all other
+            parts are nevertheless translated and kept.
     """
     with CorpusFile.open(corpus, settings.key) as file:
         parts = list(file.parts(part_sentences))
         kept = KeptTranslations(out)
-        missing: dict[str, list[Part]] = defaultdict(list)  # what stands in the corpus twice is translated once
+        missing: dict[str, list[Part]] = defaultdict(list)  # repeated parts of a corpus are translated once
         for part in parts:
             if part not in kept:
                 missing[part.key].append(part)
@@ -76,7 +76,7 @@ def translate_corpus(
 
 
 def _refused(translation: Translation, same: Sequence[Part]) -> Iterator[tuple[int, str]]:
-    """The lines that cannot be translated, by number, of all parts that say the same; the first one was to be."""
+    """Yield the untranslatable lines, by number, in all parts with this text; the first one was sent."""
     for line in translation.refused.splitlines():
         number, _, reason = line.partition(": ")
         yield from ((int(number) + part.line - same[0].line, reason) for part in same)

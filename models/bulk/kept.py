@@ -1,7 +1,7 @@
-"""Translations of parts, kept beside the output until it is whole: what a job that ended early need not do again.
+"""Translations of parts, kept beside the output until that is complete, so that no job has to redo them.
 
-A file appears whole or not at all, under the key of its part, so it can only ever stand for that part. Imports neither
-torch nor Ray.
+A file appears complete or not at all, under the key of its part, so it is always that part's. Imports neither torch
+nor Ray.
 """
 
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ _KEPT = ".part"
 
 
 class KeptTranslations:
-    """The folder `<out>.parts`, which is there as long as the output is not."""
+    """The folder `<out>.parts`, which exists until the output does."""
 
     def __init__(self, out: Path) -> None:
-        """Look at what there is.
+        """Use what the folder already has.
 
         Args:
-            out: the file that the parts are joined to.
+            out: the file that joins the parts.
         """
         self._out = out
         self._folder = out.with_name(f"{out.name}.parts")
@@ -30,17 +30,17 @@ class KeptTranslations:
         return self._file(part.key).is_file()
 
     def keep(self, key: str, text: str) -> None:
-        """Keep the translation of a part, even through a loss of power."""
+        """Keep the translation of a part durably, even through a power failure."""
         self._folder.mkdir(exist_ok=True)
         write_whole(self._file(key), [text.encode()])
 
     def join(self, parts: Iterable[Part]) -> None:
-        """Write the output, the parts in this order, and remove what was kept."""
+        """Write the output, with the parts in this order, and remove what was kept."""
         self._folder.mkdir(exist_ok=True)
         write_whole(self._out, (self._file(part.key).read_bytes() for part in parts), self._folder)
         for kept in [*self._folder.glob(f"*{_KEPT}"), *self._folder.glob(f"*{PARTIAL}")]:
-            kept.unlink(missing_ok=True)  # another command may be removing it, too
-        with suppress(OSError):  # there was nothing to keep, or somebody has put a file of their own into it
+            kept.unlink(missing_ok=True)  # another command may be removing it at the same time
+        with suppress(OSError):  # already gone, or somebody has put a file of their own into it
             self._folder.rmdir()
 
     def _file(self, key: str) -> Path:

@@ -1,6 +1,6 @@
-"""A corpus as parts of whole documents, each known by what it says and by how it is to be translated.
+"""Division of a corpus into parts of whole documents, each identified by its text and how it is to be translated.
 
-A part is what one worker translates in one go, what is kept, and what is done again after a failure. Imports neither
+A part is the unit that one worker translates, that is kept, and that is repeated after a failure. Imports neither
 torch nor Ray.
 """
 
@@ -21,37 +21,37 @@ from models.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Documents that stand together in a corpus."""
+    """Consecutive documents of a corpus."""
 
     key: str
-    """SHA-256 of the text, and of how it is to be translated: of one translation, whenever and wherever it is made."""
+    """SHA-256 of the text and of how it is to be translated: it stands for one translation, wherever that is made."""
     offset: int
-    """Of the first byte in the file."""
+    """Offset of the first byte in the file."""
     size: int
-    """In bytes."""
+    """Size in bytes."""
     line: int
-    """Of the file (from 1), the first one."""
+    """Number of its first line in the file, from 1."""
     sentences: int
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """A corpus of any size, in a file of which any part can be read."""
+    """A corpus of any size in a file from which any part can be read."""
 
     name: Path
-    """What an error names."""
+    """Name of the file for errors."""
     file: Path
-    """What is read; absolute, since a process of the cluster that reads it may be in another working directory."""
+    """The file to read; absolute, since a process of the cluster that reads it may have another working directory."""
     how: str
-    """What its translation depends on beside the text."""
+    """What its translation depends on besides the text."""
 
     @classmethod
     @contextmanager
     def open(cls, corpus: Path, how: str) -> Iterator["CorpusFile"]:
-        """The corpus; one that ends in `.gz` is unpacked for as long as needed.
+        """Open a corpus; one that ends in `.gz` is unpacked within the block.
 
         Raises:
-            DataError: it is damaged.
+            DataError: the file is damaged.
         """
         if corpus.suffix != ".gz":
             yield cls(corpus, corpus.absolute(), how)
@@ -66,10 +66,10 @@ class CorpusFile:
             yield cls(corpus, Path(plain.name), how)
 
     def parts(self, least: int) -> Iterator[Part]:
-        """Divide the corpus after documents, into parts of so many sentences at least; the last one may have fewer.
+        """Divide the corpus after documents, into parts of at least `least` sentences; the last one may have fewer.
 
         Raises:
-            DataError: it is compressed, or a line is not UTF-8 or longer than any sentence.
+            DataError: the file is compressed, or a line is not UTF-8 or longer than any sentence.
         """
         with self.file.open("rb") as stream:
             begin = stream.read(len(BOM_UTF8))
@@ -84,10 +84,10 @@ class CorpusFile:
                 first += len(lines)
 
     def read(self, part: Part) -> bytes:
-        """The text of a part, as it stands in the file.
+        """Read the text of a part from the file.
 
         Raises:
-            DataError: it is no longer what it was when the corpus was divided.
+            DataError: the text has changed since the corpus was divided.
         """
         with self.file.open("rb") as stream:
             stream.seek(part.offset)
@@ -101,7 +101,7 @@ class CorpusFile:
 
 
 def _groups(lines: Iterable[bytes], corpus: Path, least: int) -> Iterator[tuple[list[bytes], int]]:
-    """Lines of whole documents with the empty lines after them, and how many sentences they are."""
+    """Yield the lines of whole documents with the empty lines after them, and their number of sentences."""
     group: list[bytes] = []
     sentences, ended = 0, False
     for number, line in enumerate(lines, 1):

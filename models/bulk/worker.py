@@ -1,6 +1,6 @@
-"""What one worker of a cluster does: it loads the bundle once, and translates parts of the corpus.
+"""A worker of a cluster: it loads the bundle once, and translates parts of the corpus.
 
-Knows nothing of Ray, which makes actors of it; a part comes and goes as a row of plain values.
+Knows nothing of Ray, which makes actors of it; a part is received and returned as a row of plain values.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from models.errors import BundleError, ClusterError, RequestError
 from models.evaluation.document_translation import translate_documents
 
 ATTEMPTS: Final = 5
-"""How often a part is begun: machines are lost, but a text that ends every worker must not go round for ever."""
+"""Maximum attempts at a part: machines may fail, but a text that kills every worker must not be retried for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,56 +32,56 @@ class Settings:
     bundle: Path
     """Folder of the bundle on every node."""
     fingerprint: str
-    """Of its manifest."""
+    """Fingerprint of the bundle's manifest."""
     options: Options
     replacement: Replacement
-    """Of the context; one that needs no other documents."""
+    """Replacement of the context; only one that needs no other documents."""
     device: str
     compute_type: str
     threads: int
     terms: tuple[Term, ...] = ()
-    """Of a glossary."""
+    """Terms of a glossary."""
     segments: tuple[Segment, ...] = ()
-    """Of a translation memory."""
+    """Segments of a translation memory."""
     program: str = field(default_factory=sha256_of_program)
-    """Checksum of the one that the job was started with."""
+    """Checksum of the program that the job was started with."""
 
     @property
     def key(self) -> str:
-        """What the translations depend on, the program that makes them included."""
+        """All that the translations depend on, including the program that makes them."""
         values = asdict(replace(self, segments=()))
         del values["bundle"], values["threads"]
-        if self.segments:  # of a memory there may be millions
+        if self.segments:  # there may be millions
             values["segments"] = hashlib.sha256(json.dumps(self.segments).encode()).hexdigest()
         return json.dumps(values, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What becomes of a part."""
+    """Result for a part."""
 
     key: str
     sentences: int
     text: str
-    """A line for each line of the part; none, if a sentence of it cannot be translated."""
+    """One line per line of the part; empty if a sentence of it cannot be translated."""
     refused: str
-    """Sentences that cannot be translated, a line each: its number in the corpus, and why."""
+    """Untranslatable sentences, one per line: number in the corpus, and reason."""
 
 
 class PartTranslator:
-    """A callable class, as Ray Data wants one."""
+    """Translator of parts, a callable class as Ray Data expects."""
 
     def __init__(self, settings: Settings, begin: Callable[[str], int]) -> None:
         """Load the bundle.
 
         Args:
             settings: how to translate.
-            begin: counts the attempts at a part, by its key, over all workers; gives how many there were before.
+            begin: counts the attempts at a part, by its key, over all workers; returns how many there were before.
 
         Raises:
-            BundleError: this node has none there, or another one than where the job was started.
+            BundleError: this node has no bundle there, or another one than the node where the job was started.
             ClusterError: this node has another version of the program.
-            UnsupportedOptionError: the bundle does not offer what is asked for.
+            UnsupportedOptionError: the bundle does not support the options.
         """
         if sha256_of_program() != settings.program:
             raise ClusterError("the program on this node is not the one where the job was started")
@@ -97,7 +97,7 @@ class PartTranslator:
         self._runtime.check(TranslationRequest("."), settings.options)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Turn a part, as key, number of sentences, text and number of the first line, into a `Translation`."""
+        """Translate a part, given as key, number of sentences, text and number of its first line."""
         lines = _lines(row["text"])
         text = refused = ""
         if self._begin(row["key"]) >= ATTEMPTS:
@@ -126,7 +126,7 @@ class PartTranslator:
 
 
 def _lines(text: bytes) -> list[str]:
-    """Sentences, and nothing where a document ends; only a line feed ends a line."""
+    """Split a text into sentences, empty where a document ends; only a line feed ends a line."""
     lines = text.decode().split("\n")
     if not lines[-1]:
         lines.pop()
