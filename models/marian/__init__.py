@@ -1,1 +1,1 @@
-"""From a Marian model of others, such as OPUS-MT's, to a sentence model that context modules are trained on."""
+"""Import of Marian models, such as OPUS-MT's, as sentence models that context modules can be trained on."""

@@ -1,6 +1,6 @@
-"""A Marian model as `transformers` keeps it: a folder with config, weights, two SentencePiece models and numbers.
+"""A Marian model as stored by `transformers`: a folder with config, weights, two SentencePiece models and numbers.
 
-Weights are read without running what a file says: safetensors, or torch's format with nothing but tensors in it.
+Weights are read without executing code from a file: safetensors, or torch's format with nothing but tensors in it.
 """
 
 import json
@@ -23,7 +23,7 @@ _ACTIVATIONS: Final[Mapping[str, Activation]] = {"gelu": "gelu", "relu": "relu",
 
 
 class MarianConfig(BaseModel):
-    """What `config.json` says of the network."""
+    """The network as described in `config.json`."""
 
     model_type: Literal["marian"]
     width: int = Field(alias="d_model")
@@ -50,7 +50,7 @@ class MarianConfig(BaseModel):
 
     @property
     def backbone(self) -> BackboneConfig:
-        """The same network, of which source and target have each their own pieces."""
+        """The config of the same network, in which source and target have separate pieces."""
         return BackboneConfig(
             width=self.width,
             feed_forward=self.encoder_inner,
@@ -68,32 +68,32 @@ class MarianConfig(BaseModel):
 
 @dataclass(frozen=True)
 class Side:
-    """The vocabulary of a language."""
+    """The vocabulary of one language."""
 
     model: bytes
-    """The SentencePiece model that cuts its text."""
+    """The SentencePiece model that tokenizes it."""
     numbers: Mapping[str, int]
-    """The row of each piece in the weights; pieces that only the other language has may be there, too."""
+    """Row of each piece in the weights; may include pieces that only the other language has."""
 
 
 @dataclass(frozen=True)
 class MarianFolder:
-    """What a folder holds."""
+    """Contents of a folder."""
 
     backbone: BackboneConfig
     start: int
-    """The row of the target's embeddings that decoding begins with."""
+    """Row of the target embedding that decoding begins with."""
     source: Side
     target: Side
     weights: Mapping[str, Tensor]
-    """By their names there, in float32."""
+    """Weights by their original names, in float32."""
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read a folder as `save_pretrained` of model and tokenizer write it, or as it is downloaded.
+        """Read a folder as written by `save_pretrained` of model and tokenizer, or as downloaded.
 
         Raises:
-            DataError: a file is missing or damaged, or the model is none that can be imported.
+            DataError: a file is missing or damaged, or the model cannot be imported.
         """
         if not (folder / "config.json").exists() and any(folder.glob("*.npz")):
             raise DataError(
@@ -119,7 +119,7 @@ class MarianFolder:
 
 
 def _reason(error: ValidationError) -> str:
-    """The first thing that is wrong, by the name that the file has for it."""
+    """Describe the first error, by the name that the file uses."""
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))
     return f"{place}: {first['msg']}" if place else first["msg"]

@@ -1,4 +1,4 @@
-"""A Marian model as the final checkpoint of a run, as if the run had trained it."""
+"""Import of a Marian model as the final checkpoint of a run, as if the run had trained it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,24 +14,24 @@ from models.training.run import check_tokenizer
 
 
 def import_marian(folder: Path, config: RunConfig, language: str | None = None) -> Path:
-    """Write the tokenizer and the final checkpoint of a run out of a Marian model in the format of `transformers`.
+    """Write a run's tokenizer and final checkpoint from a Marian model in the format of `transformers`.
 
-    OPUS-MT's are such models (Tiedemann and Thottingal 2020). The checkpoint translates as the model does; context
-    modules are trained on it as on any step one.
+    OPUS-MT's models are of this kind (Tiedemann and Thottingal 2020). The checkpoint translates as the model does;
+    context modules are trained on it as on any step one.
 
     Args:
-        folder: as it is downloaded, with `config.json`, the weights, `source.spm`, `target.spm` and `vocab.json`.
-        config: of a run of the sentence model, of the same sizes; it says where both are written.
-        language: which of the languages that the model translates into, by its own name for it, such as `jpn`; of a
-            model of one pair, none.
+        folder: the folder as downloaded, with `config.json`, weights, `source.spm`, `target.spm` and `vocab.json`.
+        config: config of a run of the sentence model with the same sizes; it says where both are written.
+        language: the target language, for a model with several, by the model's own name for it, such as `jpn`; None
+            for a model of one pair.
 
     Returns:
         The checkpoint's folder.
 
     Raises:
         CheckpointError: the run has a checkpoint or another tokenizer, or the checkpoint cannot be written.
-        ConfigError: the run is of another architecture or of other sizes; the message names all that differs.
-        DataError: a file is missing or damaged, or holds a model that cannot be imported.
+        ConfigError: the run has another architecture or other sizes; the message names all differences.
+        DataError: a file is missing or damaged, or the model cannot be imported.
     """
     require_new(config.output)
     found = MarianFolder.read(folder)
@@ -54,7 +54,7 @@ def import_marian(folder: Path, config: RunConfig, language: str | None = None) 
 
 
 def _differences(config: RunConfig, found: MarianFolder, source: int, target: int) -> Iterator[str]:
-    """What of a run has to be changed, each as what it is and what it has to be."""
+    """Yield what has to be changed in a run's config, each with its present and its required value."""
     if not isinstance(config.architecture, SentenceConfig):
         yield f"architecture is {config.architecture.kind}, and has to be sentence"
     for name, theirs in found.backbone:

@@ -1,8 +1,8 @@
-"""The vocabulary of one language out of Marian's, which has one for both.
+"""Extraction of one language's vocabulary from Marian's, which is shared by both.
 
-Marian numbers the pieces of both languages through. A target was only ever cut by the target's SentencePiece model, so
-pieces that only the source has never were in one: each language gets its own pieces alone here, which halves the
-widest product of decoding and takes nothing from what the model can say.
+Marian numbers the pieces of both languages together. Targets were only ever tokenized by the target's SentencePiece
+model, so pieces that only the source has never occur in them: here each language gets its own pieces alone, which
+halves the widest product of decoding and takes nothing from what the model can say.
 """
 
 from collections.abc import Mapping
@@ -16,21 +16,21 @@ from models.errors import DataError
 from models.marian.folder import Side
 
 _UNKNOWN, _CONTROL, _UNUSED = 2, 3, 5
-"""Kinds of pieces, in SentencePiece's format."""
+"""Types of pieces in SentencePiece's format."""
 _TYPES: Final = {PAD: _CONTROL, BOS: _CONTROL, EOS: _CONTROL, UNK: _UNKNOWN}
 _NAMED: Final = 10
-"""Languages, at most, that a message names."""
+"""Maximum number of languages that a message names."""
 
 
 def language_piece(numbers: Mapping[str, int], language: str | None) -> str | None:
-    """The piece that tells a model of several target languages which one is asked for; none for a model of one.
+    """Return the piece that selects a model's target language; None for a model of only one.
 
     Args:
-        numbers: of the source's pieces.
-        language: as in the piece, without its brackets, such as `jpn`.
+        numbers: numbers of the source's pieces.
+        language: name as in the piece, without its brackets, such as `jpn`.
 
     Raises:
-        DataError: the model has several and none is asked for, or it does not have the one that is.
+        DataError: the model has several and none is requested, or it lacks the requested one.
     """
     known = sorted(piece[2:-2] for piece in numbers if TARGET_LANGUAGE.fullmatch(piece))
     if language in known:
@@ -45,20 +45,20 @@ def language_piece(numbers: Mapping[str, int], language: str | None) -> str | No
 
 
 def vocabulary_of(side: Side, name: str, into: str | None = None) -> tuple[SentencePieceProcessor, list[int | None]]:
-    """A SentencePiece model with the special pieces first, as `Tokenizer` wants it, and the row of each piece.
+    """Build a SentencePiece model with the special pieces first, as `Tokenizer` needs it, and the row of each piece.
 
-    Pieces that have no row are left out, so their text is cut into others.
+    Pieces without a row are left out, so their text is split into others.
 
     Args:
-        side: the language's.
-        name: of it in messages, such as `source.spm`.
-        into: the piece of the target language that every text of this one begins with, if it does with any.
+        side: vocabulary of the language.
+        name: name of its model in messages, such as `source.spm`.
+        into: piece of the target language that every text of this language begins with, if any.
 
     Returns:
-        The model, and for each of its ids the row in Marian's weights; none for those that Marian has no row for.
+        The model, and for each of its ids the row in Marian's weights; None for those without a row.
 
     Raises:
-        DataError: it is no SentencePiece model, or has nothing in common with the numbers, or these lack a special one.
+        DataError: it is no SentencePiece model, none of its pieces has a number, or a special one lacks its number.
     """
     proto = _parsed(side.model, name)
     kept = [piece for piece in proto.pieces if _is_text(piece) and piece.piece in side.numbers]
@@ -83,7 +83,7 @@ def _parsed(model: bytes, name: str) -> Any:  # noqa: ANN401 - protobuf makes it
         proto = sentencepiece_model_pb2.ModelProto.FromString(model)  # type: ignore[attr-defined]
     except DecodeError:
         proto = None
-    if proto is None or not all(isinstance(piece.piece, str) for piece in proto.pieces):  # what is no UTF-8 is bytes
+    if proto is None or not all(isinstance(piece.piece, str) for piece in proto.pieces):  # bytes if not UTF-8
         raise DataError(f"{name} is damaged, or is not a SentencePiece model")
     return proto
 
@@ -95,6 +95,6 @@ def _is_text(piece: Any) -> bool:  # noqa: ANN401
 def _number_specials(spec: Any, size: int) -> None:  # noqa: ANN401
     spec.pad_id, spec.bos_id, spec.eos_id, spec.unk_id = PAD, BOS, EOS, UNK
     spec.pad_piece, spec.bos_piece, spec.eos_piece, spec.unk_piece = SPECIAL_PIECES
-    spec.unk_surface = ""  # as `transformers` leaves it out of a translation
+    spec.unk_surface = ""  # as `transformers` omits it from translations
     spec.vocab_size = size
-    spec.ClearField("character_coverage")  # of a text that nobody has here: no run can be compared with it
+    spec.ClearField("character_coverage")  # of an unknown text: not comparable with a run's

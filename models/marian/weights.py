@@ -1,4 +1,4 @@
-"""The weights of a Marian model by the names of ours."""
+"""Conversion of a Marian model's weights to the names of ours."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -13,7 +13,7 @@ from models.errors import DataError
 from models.network.positions import position_table
 
 _SAID_BY_NOBODY: Final = -100.0
-"""Bias in the output of what no translation has: of a probability that is lost in rounding."""
+"""Output bias of pieces that no translation has: their probability is lost in rounding."""
 _SHARED: Final = "model.shared.weight"
 _OUTPUT: Final = "lm_head.weight"
 _BIAS: Final = "final_logits_bias"
@@ -22,7 +22,7 @@ _EMBEDDINGS: Final[Mapping[str, Sequence[str]]] = {
     "source": ("model.encoder.embed_tokens.weight", _SHARED),
     "target": ("model.decoder.embed_tokens.weight", _SHARED, _OUTPUT),
 }
-"""Names that each matrix may have; those that are tied are not always stored under all of them."""
+"""Names that each matrix may have; tied ones are not always stored under all of them."""
 _PARTS: Final[Mapping[str, Sequence[str]]] = {
     "self_attention.query": ("self_attn.q_proj",),
     "self_attention.key_value": ("self_attn.k_proj", "self_attn.v_proj"),
@@ -32,7 +32,7 @@ _PARTS: Final[Mapping[str, Sequence[str]]] = {
     "feed_forward.outer": ("fc2",),
     "feed_residual.norm": ("final_layer_norm",),
 }
-"""Parts of a layer, and what each of them is made of, row after row."""
+"""Parts of a layer, and Marian's parts that each consists of, row after row."""
 _DECODER_PARTS: Final[Mapping[str, Sequence[str]]] = {
     **_PARTS,
     "source_attention.query": ("encoder_attn.q_proj",),
@@ -48,17 +48,17 @@ def weights_of(
     source_rows: Sequence[int | None],
     target_rows: Sequence[int | None],
 ) -> dict[str, Tensor]:
-    """The weights of a sentence model, by their names in `TranslationModel`.
+    """Return the weights of a sentence model, by their names in `TranslationModel`.
 
     Args:
-        stored: Marian's, by the names that `transformers` has for them.
-        config: of the model.
-        source_rows: row in Marian's embeddings for each id of the source, or none.
-        target_rows: the same of the target.
+        stored: Marian's weights, by their names in `transformers`.
+        config: config of the model.
+        source_rows: row in Marian's embeddings for each id of the source, or None.
+        target_rows: the same for the target.
 
     Raises:
-        DataError: a tensor is missing, has another shape or what is no number, there is one more, or positions are not
-            Marian's.
+        DataError: a tensor is missing, superfluous, of another shape or not finite, or positions are not Marian's
+            sinusoids.
     """
     left = dict(stored)
     target, source = (_embedding(left, side, config.width) for side in ("target", "source"))
@@ -99,21 +99,21 @@ def _embedding(stored: Mapping[str, Tensor], side: str, width: int) -> Tensor:
 
 
 def _rows(matrix: Tensor, rows: Sequence[int | None]) -> Tensor:
-    """Those rows of a matrix, (len(rows), D), zero where there is none."""
+    """Return rows of a matrix, (len(rows), D), zero for None."""
     if (most := max(row for row in rows if row is not None)) >= len(matrix):
         raise DataError(f"a piece has the number {most}, but there are embeddings for {len(matrix)} pieces")
     return torch.stack([matrix.new_zeros(matrix.size(1)) if row is None else matrix[row] for row in rows])
 
 
 def _output_bias(bias: Tensor, rows: Sequence[int | None]) -> Tensor:
-    """Of each piece of the target, (V,), out of (1, V of both)."""
+    """Return the bias of each piece of the target, (V,), from that of both languages' pieces, (1, V')."""
     found = _rows(bias.T, rows)[:, 0]
     found[[PAD, BOS]] = _SAID_BY_NOBODY
     return found
 
 
 def _check_positions(left: dict[str, Tensor], config: BackboneConfig) -> None:
-    """Files of older versions hold the table, too."""
+    """Check and drop the position tables, which files of older versions contain."""
     for name in _POSITIONS:
         if name in left:
             table = _checked(left, name, config.max_length, config.width)
@@ -134,7 +134,7 @@ def _layer(left: dict[str, Tensor], config: BackboneConfig, side: str, index: in
 
 
 def _shape(part: str, config: BackboneConfig) -> tuple[int, ...]:
-    """Of the weight of one of Marian's that this part is made of."""
+    """Return the shape of the weight of each of Marian's parts that this part consists of."""
     if part.endswith("norm"):
         return (config.width,)
     rows = config.feed_forward if part == "feed_forward.inner" else config.width
