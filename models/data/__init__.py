@@ -1,1 +1,1 @@
-"""From corpus files to batches of tensors."""
+"""Preparation of data, from corpus files to batches of tensors."""

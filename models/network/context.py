@@ -91,7 +91,7 @@ class Architecture(nn.Module):
     recurrent: bool = False
     """Whether decoding a sentence leaves a memory for the next one; if so, `reads_target` is true too."""
     needs_following: bool = False
-    """Whether it has only learnt to translate with the following sentences present, so not a document still growing."""
+    """Whether it can only translate with the following sentences present, so no document that is still growing."""
 
     pretrained: PretrainedEncoder | None = None
     """An encoder that is used but never trained; its weights are not part of the model."""

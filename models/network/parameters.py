@@ -11,9 +11,9 @@ class Part:
 
     name: str
     trained: int
-    """Parameters that step two trains."""
+    """Number of parameters that step two trains."""
     frozen: int
-    """Parameters that it leaves as they are."""
+    """Number of parameters that it leaves unchanged."""
 
 
 def count_parameters(model: TranslationModel, *, unfreeze: bool = False) -> list[Part]:

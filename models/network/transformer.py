@@ -80,7 +80,7 @@ class Transformer(nn.Module):
         Args:
             tokens: (B, S) ids, end of sentence included, padded.
             architecture: its hooks are called.
-            context: what its `encode` gave.
+            context: what the architecture's `encode` returned.
 
         Returns:
             The decoder's memory, (B, S, D).
@@ -91,7 +91,7 @@ class Transformer(nn.Module):
     def encode_layers(
         self, tokens: Tensor, architecture: Architecture, context: Context, *, depth: int | None = None
     ) -> list[Tensor]:
-        """The embeddings and the output of every layer (or the first `depth`), each (B, S, D), not closed by a norm."""
+        """Return the embeddings and the output of each layer (or the first `depth`), each (B, S, D), not yet normed."""
         mask = padding_mask(tokens, PAD)
         x = self.dropout(architecture.embed_source(tokens, self, context))
         outputs = [x]
@@ -104,7 +104,7 @@ class Transformer(nn.Module):
         return outputs
 
     def start(self, tokens: Tensor, memory: Tensor, *, cached: bool) -> State:
-        """The state before the first target token; keys and values of the source are computed once, here."""
+        """Return the state before the first target token; keys and values of the source are computed once, here."""
         mask = padding_mask(tokens, PAD)
         fixed = {"source.mask": mask}
         for index, layer in enumerate(self.decoder):
@@ -130,7 +130,7 @@ class Transformer(nn.Module):
         return x
 
     def decode_layers(self, tokens: Tensor, architecture: Architecture, state: State) -> list[Tensor]:
-        """The embeddings and every layer's output, each (R, T, D), without the closing norm; advances no position."""
+        """Return the embeddings and each layer's output, each (R, T, D), not yet normed; the position stays."""
         x = self.dropout(architecture.embed_target(tokens, self, state))
         outputs = [x]
         for index, layer in enumerate(self.decoder):

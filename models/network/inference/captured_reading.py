@@ -80,7 +80,7 @@ class CapturedReading:
         read = {"source": batch.source, **context}
         if self._lengths is None or not read.keys() <= self._lengths.keys():
             return None
-        begin = self._plain.begin  # all that the graph holds: neither this object nor this batch
+        begin = self._plain.begin  # the graph holds only this: neither `self` nor the batch
 
         def function(read: _Tensors) -> _Tensors:
             context = {name: tensor for name, tensor in read.items() if name != "source"}

@@ -171,7 +171,7 @@ def _shape(arrays: Arrays) -> tuple[int, int, int]:
 
 
 def _told(given: Sequence[Tensor], kind: int, kinds: int, mask: Tensor) -> Known:
-    """Describe keys and values of one kind in all layers, of tensors that alternate between kinds in each layer."""
+    """Return shape and mask of one of the kinds of keys and values, which alternate within each layer of `given`."""
     (shape,) = {each.shape for n, each in enumerate(given) if n // 2 % kinds == kind}
     return cast("tuple[int, ...]", tuple(shape)), np.ascontiguousarray(seen(mask))
 
