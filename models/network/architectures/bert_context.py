@@ -53,7 +53,7 @@ class BertAttention(nn.Module):
             attend: the other attention.
             bert: keys, values and mask as in `Attention`.
             residual: residual connection of the backbone's sub-layer.
-            opens: whether the gate multiplies BERT, which then comes first in its input; else the other attention.
+            opens: whether BERT is what the gate multiplies, and first in its input; else the other attention is.
         """
         query = residual.norm(x) if residual.pre else x
         own = residual.dropout(attend(query))
