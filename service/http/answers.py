@@ -1,4 +1,4 @@
-"""Problems as answers, in the words of the interface that a path belongs to: ours, DeepL's or LibreTranslate's."""
+"""Problems as answers, in the terms of the interface that a path belongs to: ours, DeepL's or LibreTranslate's."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,18 +9,18 @@ from starlette.types import Scope
 from service.http.problems import PROBLEM_TYPE
 
 _DEEPL: Final = ("/v2/", "/v3/")
-"""What each path of DeepL's interface begins with."""
+"""Prefixes of the paths of DeepL's interface."""
 _LIBRETRANSLATE: Final = "/libretranslate"
-"""And of LibreTranslate's."""
+"""Prefix of the paths of LibreTranslate's."""
 _STATUSES: Final = {401: 403, 409: 400, 422: 400}
-"""Their statuses for ours: of the others their clients say no more than that they are unexpected."""
+"""Their statuses for ours, which their clients would only report as unexpected."""
 
 _NOT_READY: Final = {"file_not_ready": 503}
-"""By which DeepL's clients know what it means."""
+"""Statuses by which DeepL's clients recognise a problem, by its code."""
 
 
 def problem_answer(scope: Scope, problem: Mapping[str, Any], headers: Mapping[str, str]) -> JSONResponse:
-    """The answer that tells of a problem, in those members in which the clients of an interface look for it."""
+    """Return the answer for a problem, with the members in which the interface's clients look for it."""
     status: int = problem["status"]
     path: str = scope["path"]
     if path.startswith(_DEEPL):

@@ -1,4 +1,4 @@
-"""Who makes a request, known before anything of its body is read."""
+"""Authentication of requests, before any of their body is read."""
 
 from collections.abc import Sequence
 
@@ -13,16 +13,16 @@ from service.http.handlers import refuse
 from service.telemetry.metrics import Metrics
 
 PROTECTED = ("/v1/", "/v2/", "/v3/")
-"""What every path begins with that needs a key, whether there is such a path or not; the others need none."""
+"""Prefixes of the paths that need a key, whether they exist or not; all others need none."""
 _SCHEMES = ("bearer", "deepl-auth-key")
 KEY_SUBPROTOCOL = "antecedent.key."
-"""Before a key that is given as a subprotocol of a WebSocket, for which browsers send no header of a page's choice."""
+"""Prefix of a key sent as a WebSocket's subprotocol: browsers let a page set no header of the handshake."""
 
 
 class AuthenticationMiddleware:
-    """Turns away whoever has no valid key; who it is otherwise, is in the request's `state.caller`.
+    """Refuses requests without a valid key; stores who makes the others in the request's `state.caller`.
 
-    The application's `state.access` tells callers.
+    The application's `state.access` identifies callers.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
@@ -45,7 +45,7 @@ class AuthenticationMiddleware:
 
 
 def presented_key(scope: Scope) -> str | None:
-    """What stands for a key: the token of a header, else a subprotocol; None where there is neither."""
+    """Return the key presented: the token of a header, else a subprotocol; None if there is neither."""
     scheme, token = get_authorization_scheme_param(Headers(scope=scope).get("authorization"))
     if scheme.lower() in _SCHEMES and token:
         return token

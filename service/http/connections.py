@@ -1,7 +1,7 @@
-"""HTTP connections as uvicorn runs them, but that nobody makes one keep what has no end.
+"""HTTP connections as uvicorn runs them, but with a limit on everything that a client could let grow without end.
 
-Whoever reads nothing is not waited for, and a request whose header fields go on and on is refused, as are requests on
-requests without waiting for an answer. Whoever offers another protocol than a WebSocket is served without it.
+A client that reads nothing is not waited for. A request with endless header fields is refused, and so are too many
+requests sent without waiting for an answer. A client that offers a protocol other than WebSocket is served without it.
 """
 
 import asyncio
@@ -15,30 +15,30 @@ from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallab
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 STUCK_SECONDS: Final = 10.0
-"""In which the other side of a connection that is closing, or that idles, has to read something of what is left."""
+"""How long the peer of a closing or idle connection may read nothing of what is left to be sent."""
 
 
 LINGER_SECONDS: Final = 5.0
-"""In which the other side may end the body that it was sending when its answer had come, and the connection closes."""
+"""How long a closing connection still reads the body that the peer was sending when it got its answer."""
 
 
 MOST_BARE_BYTES: Final = 65_536
-"""Of a request, in a row, that are no body: request line, header fields, what stands before chunks, and trailers."""
+"""Most consecutive bytes of a request that are not body: request line, header fields, chunk headers and trailers."""
 
 
 MOST_PIPELINED: Final = 32
-"""Requests that one connection may have sent before the first one's answer; each costs a hundred times its bytes."""
+"""Most requests that a connection may send before the first is answered; each costs a hundred times its bytes."""
 
 
 _OF_AN_OFFER: Final = frozenset((b"upgrade", b"http2-settings"))
-"""Header fields of a protocol that is offered, and their names among the values of `Connection`."""
+"""Header fields that offer another protocol; `Connection` lists their names as well."""
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """A connection that ends soon after it has been closed; one that becomes a WebSocket keeps that.
+    """An HTTP connection that ends soon after it is closed, even once it has become a WebSocket.
 
-    What is bounded here nobody has authenticated yet. `unread_seconds` is how long a client that has much to read may
-    read none of it, though its connection is not being closed: an answer that waits keeps all that it is made of.
+    Its limits apply to clients that are not authenticated yet. `unread_seconds` is how long a client may read nothing
+    of what waits for it while its connection stays open: an answer that waits keeps all that it is made of in memory.
     """
 
     parser: "_Parser"
@@ -53,12 +53,12 @@ class HttpProtocol(HttpToolsProtocol):
         self._answering: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, on a transport that does not wait for ever."""
+        """Begin, on a transport that does not wait for ever to close."""
         patient = ImpatientTransport(cast(asyncio.Transport, transport), is_sending=lambda: self._head_has_ended)
         super().connection_made(cast(asyncio.Transport, patient))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End, and with it the waiting for a reader, and for an answer; uvicorn tells only the last request of it."""
+        """End, and tell the request that is being answered; uvicorn tells only the last one received."""
         super().connection_lost(exc)
         self._be_patient()
         if self._answering is not None and not self._answering.response_complete:
@@ -66,17 +66,17 @@ class HttpProtocol(HttpToolsProtocol):
             self._answering.message_event.set()
 
     def pause_writing(self) -> None:
-        """Have answers wait until the client has read on, but not for ever."""
+        """Make answers wait until the client reads on, but not for ever."""
         super().pause_writing()
         self._watch(None)
 
     def resume_writing(self) -> None:
-        """It has."""
+        """Let answers go on, since the client has read on."""
         self._be_patient()
         super().resume_writing()
 
     def timeout_keep_alive_handler(self, before: int | None = None) -> None:
-        """Close what idles: not where an answer is still being read, for the next request may come right after it."""
+        """Close an idle connection, unless the client still reads an answer: its next request may follow at once."""
         left = self.transport.get_write_buffer_size()
         if left and left != before:
             look_again = partial(self.timeout_keep_alive_handler, left)
@@ -88,7 +88,7 @@ class HttpProtocol(HttpToolsProtocol):
         left = self.transport.get_write_buffer_size()
         if left and left == before:
             self.transport.abort()
-        elif left:  # else all has been read, by what the connection may have become meanwhile
+        elif left:  # else all has been read, perhaps after the connection became a WebSocket
             self._impatience = self.loop.call_later(self._unread_seconds, self._watch, left)
 
     def _be_patient(self) -> None:
@@ -97,24 +97,24 @@ class HttpProtocol(HttpToolsProtocol):
             self._impatience = None
 
     def data_received(self, data: bytes) -> None:
-        """Read on, but not for ever what is no body."""
+        """Read on, but refuse too many bytes that are not body."""
         self._bare_bytes += len(data)
         super().data_received(data)
         if self._bare_bytes > MOST_BARE_BYTES and not self.transport.is_closing():
             self.send_400_response("Header fields too large.")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header field; nobody asks for trailers, which would be added to them.
+        """Keep a header field, but no trailer: nothing here uses those, and they would count as header fields.
 
-        White space after a value is none of it (RFC 9110, 5.5); the parser takes away only what stands before it.
+        White space after a value is not part of it (RFC 9110, 5.5); the parser strips only what precedes the value.
         """
         if not self._head_has_ended:
             super().on_header(name, value.rstrip(b" \t"))
 
     def _should_upgrade(self) -> bool:
-        """Whether this becomes a WebSocket, which only GET does (RFC 6455, 4.1).
+        """Return whether this becomes a WebSocket, which only a GET may (RFC 6455, 4.1).
 
-        Of several lines of `Connection`, which are one (RFC 9110, 5.3), uvicorn reads the last, and the parser all.
+        Several `Connection` lines count as one (RFC 9110, 5.3): the parser reads them all, uvicorn only the last.
         """
         offered = self.parser.should_upgrade() and (b"upgrade", b"websocket") in (
             (name, value.lower()) for name, value in self.headers
@@ -122,9 +122,10 @@ class HttpProtocol(HttpToolsProtocol):
         return offered and self.parser.get_method() == b"GET"
 
     def handle_websocket_upgrade(self) -> None:
-        """Become a WebSocket, unless a request before it has no answer yet: that would come among its frames.
+        """Become a WebSocket, unless an earlier request has no answer yet: that would come among the frames.
 
-        Nor where frames came with the handshake, which would be lost: its answer comes first (RFC 6455, 4.1).
+        Refuse it also if frames came with the handshake, as they would be lost: a client has to wait for the answer
+        first (RFC 6455, 4.1).
         """
         if self.cycle is not None and not self.cycle.response_complete:
             self.send_400_response("A request before this handshake has no answer yet.")
@@ -134,16 +135,16 @@ class HttpProtocol(HttpToolsProtocol):
             super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Have a request answered; those that came after it wait, and then begin where it has ended.
+        """Start to answer a request; later ones wait, and are then started by the one before them.
 
-        So in a context of its own: what the logs and traces say of a request before it is not true of this one.
+        So each gets a context of its own, without what logs and traces hold about the request before it.
         """
         self._answering = cycle
         app = _without_chunks(cycle, app) if cycle.scope["http_version"] == "1.0" else app
         Context().run(super()._start_asgi_task, cycle, app)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what was sent, and close; amid an answer without a word, which would be taken for a part of it."""
+        """Refuse what was sent, and close; amid an answer, only close: a refusal would be taken for a part of it."""
         running = self._answering
         amid = running is not None and running.response_started and not running.response_complete
         if amid or self.transport.is_closing():
@@ -153,12 +154,12 @@ class HttpProtocol(HttpToolsProtocol):
 
     @property
     def _declines(self) -> bool:
-        """Whether a client offers a protocol that is not spoken here, as Java's does with each request: h2c."""
+        """Whether the client offers a protocol that is not supported here, as Java's offers h2c with each request."""
         offers = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
         return offers and not self._should_upgrade()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Read the request as if nothing had been offered (RFC 9110, 7.8); the parser has it end with its head."""
+        """Read the request again without the offer (RFC 9110, 7.8), for which the parser ends it after its head."""
         if not self._declines:
             return
         head = [self.parser.get_method(), b" ", self.url, b" HTTP/", self.parser.get_http_version().encode(), b"\r\n"]
@@ -173,11 +174,11 @@ class HttpProtocol(HttpToolsProtocol):
         self.data_received(b"".join(head) + b"\r\n" + rest)
 
     def on_headers_complete(self) -> None:
-        """The head has ended, and its answer is waited for.
+        """Check a complete head, and have the request answered.
 
         Raises:
-            ValueError: it is too long, it does not say once for which host it is, or too many are waited for; the
-                parser stops, and uvicorn answers with 400.
+            ValueError: the head is too long or does not name its host exactly once, or too many requests are waiting;
+                the parser stops, and uvicorn answers with 400.
         """
         if self._declines:
             return
@@ -192,12 +193,12 @@ class HttpProtocol(HttpToolsProtocol):
             raise ValueError("requests without an answer")
 
     def on_body(self, body: bytes) -> None:
-        """How long a body may be is not for a connection to say."""
+        """Take a part of the body; its length is limited elsewhere."""
         self._bare_bytes = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Another head may follow."""
+        """Get ready for another head."""
         if self._declines:
             return
         self._bare_bytes, self._head_has_ended = 0, False
@@ -207,9 +208,9 @@ class HttpProtocol(HttpToolsProtocol):
 
 
 def _without_chunks(cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3Application:
-    """An application whose answers of unknown length end with the connection: HTTP/1.0 has no chunks (RFC 9112, 6.1).
+    """Return `app` with answers of unknown length ended by closing: HTTP/1.0 has no chunks (RFC 9112, 6.1).
 
-    uvicorn sends them all the same, and older proxies and tools take their sizes for text.
+    uvicorn sends chunks all the same, and older proxies and tools take their sizes for text.
     """
     unbounded = False
 
@@ -229,7 +230,7 @@ def _without_chunks(cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3
 
 
 class _Parser(httptools.HttpRequestParser):
-    """uvicorn's parser, which remembers what came after a head that offers another protocol."""
+    """uvicorn's parser, which also keeps what follows a head that offers another protocol."""
 
     def __init__(self, protocol: HttpProtocol) -> None:
         super().__init__(protocol)
@@ -237,7 +238,7 @@ class _Parser(httptools.HttpRequestParser):
         self.rest = b""
 
     def feed_data(self, data: bytes) -> None:  # type: ignore[override]  # uvicorn gives nothing else
-        """Parse on."""
+        """Parse; keep what follows an offer of another protocol."""
         try:
             super().feed_data(data)
         except httptools.HttpParserUpgrade as offer:
@@ -246,11 +247,11 @@ class _Parser(httptools.HttpRequestParser):
 
 
 class ImpatientTransport:
-    """A transport whose `close` writes what is left, as long as the other side goes on reading it.
+    """A transport whose `close` writes what is left, as long as the peer goes on reading it.
 
-    asyncio's waits without end, with the buffer in memory and the descriptor open. And it closes at once though the
-    other side is in the middle of a body: its kernel then learns that nobody reads, and throws the answer away (RFC
-    9112, 9.6). So what still comes is read for a while, unless `close` is called again.
+    asyncio's waits without end, with the buffer in memory and the descriptor open. It also closes at once if the peer
+    is still sending a body: the peer's kernel then learns that nobody reads, and discards the answer (RFC 9112, 9.6).
+    So what still comes is read for a while, unless `close` is called again.
     """
 
     def __init__(self, transport: asyncio.Transport, is_sending: Callable[[], bool]) -> None:
@@ -267,7 +268,7 @@ class ImpatientTransport:
         return self._lingering is not None or self._transport.is_closing()
 
     def close(self) -> None:
-        """Close once all is written, or nothing more is."""
+        """Close once all is written, or the peer reads no more."""
         if self._transport.is_closing():
             return
         if self._lingering is None and self._is_sending():

@@ -1,11 +1,11 @@
-"""An example of each body for the OpenAPI document: one short document, all through."""
+"""An example of each body for the OpenAPI document, all about one short text."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 ID: Final = "pQ2vS4uX6yZ8aB0cD2eF4g"
-"""Of every document, session and request."""
+"""The id of every document, session and request in the examples."""
 _SOURCES: Final = ("紫式部は宮廷に仕えた。", "源氏物語を書いた。")
 _TRANSLATIONS: Final = ("Murasaki Shikibu served at the court.", "She wrote The Tale of Genji.")
 _PAIR: Final = {"source_lang": "ja", "target_lang": "en"}
@@ -135,4 +135,4 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
         },
     }
 )
-"""By the name of the schema."""
+"""Examples by the name of their schema."""

@@ -1,4 +1,4 @@
-"""Bodies of requests that may be forms, as the clients of other services send them."""
+"""Request bodies that may be forms, as clients of other services send them."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from service.http.origins import media_type
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _MOST_FIELDS: Final = 256
-"""More than any form that is read has; each that is not known costs an error."""
+"""More fields than any form here has; each unknown one costs an error."""
 _TWICE: Final = "the body has a field more than once"
 _OF_AN_ELEMENT: Final = re.compile(r"(\w+)\[(0|[1-9]\d?)\]\.(\w+)", re.ASCII)
 
@@ -25,10 +25,10 @@ _Body = TypeVar("_Body", bound=BaseModel)
 
 
 def body_of(kind: type[_Body], members: dict[str, Any]) -> _Body:
-    """The body that members make up.
+    """Return the body with these members.
 
     Raises:
-        RequestValidationError: they do not.
+        RequestValidationError: they do not make up a body of this `kind`.
     """
     try:
         return kind.model_validate(members)
@@ -39,13 +39,13 @@ def body_of(kind: type[_Body], members: dict[str, Any]) -> _Body:
 async def members_of(
     request: Request, *, lists: frozenset[str] = frozenset(), in_address: bool = False
 ) -> dict[str, Any]:
-    """The members of a body that is JSON or a form, in which those of `lists` may be there several times.
+    """Return the members of a body that is JSON, or a form that may repeat those in `lists`.
 
     Args:
-        in_address: those of a form may stand in the address as well, and then there need be no body.
+        in_address: the fields of a form may be in the address as well, in which case no body is needed.
 
     Raises:
-        HTTPException: it is neither, or not well-formed.
+        HTTPException: the body is neither, or is not well-formed.
     """
     if is_json(request.headers.get("content-type", "")):
         members = await StrictRequest(request.scope, request.receive).json()
@@ -59,10 +59,10 @@ async def members_of(
 
 
 def with_elements(members: dict[str, Any]) -> dict[str, Any]:
-    """Members of a form, in which `name[0].member` is a member of an element of the list `name`.
+    """Gather form fields such as `name[0].member` into lists of elements, here `name`.
 
     Raises:
-        HTTPException: `name` is there itself as well.
+        HTTPException: `name` itself is a field as well.
     """
     lists: dict[str, dict[int, dict[str, Any]]] = {}
     others = {}

@@ -1,4 +1,4 @@
-"""What stands around the routes, and in which order."""
+"""The middleware around the routes, and its order."""
 
 from collections.abc import Callable
 from typing import Final
@@ -20,16 +20,16 @@ from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER
 
 _MOST_OF_STRANGERS: Final = 2**17
-"""Bytes of a body, where the key is in it: of who has none, more would be read and parsed for nothing."""
+"""Most bytes of a body that holds the key: from a client without one, more would be read and parsed for nothing."""
 _FORM_BYTES: Final = 2**20
-"""Of a body that brings a file, besides that."""
+"""Bytes that a body with a file may have besides the file."""
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _MAY_BE_SENT: Final = ("Authorization", "Content-Type", "Idempotency-Key", "traceparent", REQUEST_ID)
 _MAY_BE_READ: Final = ("Content-Disposition", "RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_ID)
 
 
 def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, new_id: Callable[[], str]) -> None:
-    """Surround the routes, the innermost first: each is reached only by what those added after it let through."""
+    """Add the middleware, innermost first: each sees only the requests that those added after it let through."""
     app.state.json_limits = _json_limits(settings)
     app.add_middleware(BodyLimitMiddleware, most=settings.max_body_bytes, most_at=_most_at(settings))
     app.add_middleware(AuthenticationMiddleware, metrics=metrics)
@@ -39,7 +39,7 @@ def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, 
     app.add_middleware(RequestMiddleware, metrics=metrics, new_id=new_id)
     if tracer is not NO_TRACER:
         app.add_middleware(TraceMiddleware, tracer=tracer)
-    if settings.cors_origins:  # around the errors too, which a page could not read otherwise
+    if settings.cors_origins:  # around errors too: a page could not read them otherwise
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.cors_origins,
@@ -51,13 +51,13 @@ def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, 
 
 
 def _most_at(settings: Settings) -> dict[str, int]:
-    """Bytes of bodies at paths that begin so."""
+    """Return the most bytes of a body, by the prefix of its path."""
     with_files = dict.fromkeys(("/v1/files", "/v2/document"), settings.max_file_bytes + _FORM_BYTES)
     return with_files | {"/libretranslate/": min(settings.max_body_bytes, _MOST_OF_STRANGERS)}
 
 
 def _json_limits(settings: Settings) -> JsonLimits:
-    """Twice as many values as the largest document has: one that is a little larger is told so by its own error."""
+    """Allow twice the values of the largest document: one slightly larger then gets the error that says so."""
     sentences = settings.max_document_sentences + settings.max_context_sentences
-    values = sentences + 2 * (settings.max_glossary_terms + settings.max_memory_segments)  # each of which is two
+    values = sentences + 2 * (settings.max_glossary_terms + settings.max_memory_segments)  # each of them has two
     return JsonLimits(settings.max_json_depth, 2 * values + 100)

@@ -1,4 +1,4 @@
-"""Every error that a route lets through becomes a problem."""
+"""Exception handlers, which answer every error that a route lets through with a problem."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _MOST_DETAILS = 5
 
 
 def install(app: FastAPI, metrics: Metrics) -> None:
-    """Have every error that is raised on purpose, by this project or by the frameworks, answered as a problem."""
+    """Answer every error that is raised on purpose, by this project or by the frameworks, with a problem."""
 
     @app.exception_handler(AntecedentError)
     async def on_purpose(request: Request, error: AntecedentError) -> Response:
@@ -39,12 +39,12 @@ def install(app: FastAPI, metrics: Metrics) -> None:
             body["detail"] = f"this path supports {headers.get('Allow', 'other methods')}"
         return _answer(request.scope, body, headers, metrics)
 
-    # Starlette refuses a WebSocket at a path that there is not with a bare 403, as if a key were wrong.
+    # At a path that does not exist, Starlette refuses a WebSocket with a bare 403, as if the key were wrong.
     app.router.default = _nothing_there
 
 
 async def refuse(error: AntecedentError, metrics: Metrics, scope: Scope, receive: Receive, send: Send) -> None:
-    """Tell of an error that is met before any route, in answer to a request or to a WebSocket's handshake."""
+    """Answer a request or a WebSocket's handshake with an error that occurred before any route."""
     answer = _answer(scope, problem_of(error, scope["state"]["request_id"]), headers_of(error), metrics)
     await answer(scope, receive, send)
 
@@ -60,9 +60,9 @@ def _answer(scope: Scope, body: dict[str, Any], headers: dict[str, str], metrics
 
 
 def _allowed(app: FastAPI, route: str) -> dict[str, str]:
-    """`Allow` with every method of a path; Starlette names those of the first route that has the path."""
+    """Return `Allow` with every method of a path; Starlette names only those of its first route."""
     methods = {method.upper() for method in app.openapi()["paths"].get(route, {})}
-    methods |= {"HEAD"} if "GET" in methods else set()  # of which the document is silent
+    methods |= {"HEAD"} if "GET" in methods else set()  # which the document leaves out
     return {"Allow": ", ".join(sorted(methods))} if methods else {}
 
 

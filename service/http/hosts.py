@@ -1,8 +1,8 @@
-"""By which names a service without keys may be called.
+"""The host names by which a service without keys may be addressed.
 
-It listens on loopback and lets in whoever reaches it. A page can make a browser on this machine reach it under the
-page's own name, by having that name stand for 127.0.0.1 (DNS rebinding); the browser then takes the two for one origin.
-A proxy that leads strangers to such a service is noticed here too.
+It listens on loopback and lets in whoever reaches it. A web page can make a browser on this machine reach it under the
+page's own host name, by resolving that to 127.0.0.1 (DNS rebinding); to the browser the two are then one origin. A
+proxy that gives others access to such a service is noticed here as well.
 """
 
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from service.telemetry.metrics import Metrics
 
 
 def names_this_machine(host: str) -> bool:
-    """Whether a Host header is a name of loopback; none at all, as HTTP/1.0 allows, is no browser's."""
+    """Return whether a Host header names loopback, or is absent, as HTTP/1.0 allows but no browser does."""
     try:
         name = urlsplit(f"//{host}").hostname
     except ValueError:
@@ -26,7 +26,7 @@ def names_this_machine(host: str) -> bool:
 
 
 class LoopbackHostMiddleware:
-    """Refuses, with 403, what is addressed to any other host than this machine."""
+    """Refuses, with 403, requests addressed to any host other than this machine."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Bodies of requests, read as JSON in the strict sense (RFC 8259, I-JSON) or refused with what is wrong with them."""
+"""Request bodies, read as strict JSON (RFC 8259, I-JSON) or refused with what is wrong with them."""
 
 from collections.abc import Callable, Coroutine
 from email.message import Message
@@ -15,13 +15,13 @@ from service.strict_json import NotStrictJsonError, parse
 
 
 class StrictRoute(APIRoute):
-    """A route whose body, if it takes one, is strict JSON; give it to a router as its `route_class`.
+    """A route whose body, if it takes one, is strict JSON; for use as the `route_class` of a router.
 
-    The application's `state.json_limits` are those of every body.
+    The limits of every body are the application's `state.json_limits`.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, given a request that reads its body strictly."""
+        """Return FastAPI's handler, given a request that reads its body strictly."""
         handle = super().get_route_handler()
         if self.body_field is None:
             return handle
@@ -30,7 +30,7 @@ class StrictRoute(APIRoute):
             if not is_json(request.headers.get("content-type", "")):
                 raise HTTPException(415, "the body must be JSON, with Content-Type: application/json")
             strict = StrictRequest(request.scope, request.receive)
-            if not await strict.body():  # FastAPI would not look for JSON in it, and miss its members
+            if not await strict.body():  # FastAPI would not parse it, and report its members as missing
                 raise HTTPException(400, "the body is empty, and must be JSON")
             return await handle(strict)
 
@@ -38,14 +38,14 @@ class StrictRoute(APIRoute):
 
 
 class StrictRequest(Request):
-    """A request whose body is read as it is, and its JSON strictly."""
+    """A request whose body must not be compressed, and is parsed as strict JSON."""
 
     async def body(self) -> bytes:
-        """All of it.
+        """Return all of the body.
 
         Raises:
             HTTPException: it is compressed.
-            ClientLeftError: the client has left before its end, which FastAPI would take for a mistake of the client's.
+            ClientLeftError: the client left before its end, which FastAPI would report as a malformed request.
         """
         refuse_compressed(self.headers)
         try:
@@ -54,10 +54,10 @@ class StrictRequest(Request):
             raise ClientLeftError from None
 
     async def json(self) -> Any:  # noqa: ANN401 - any JSON value
-        """Its value.
+        """Return the parsed body.
 
         Raises:
-            HTTPException: it is no JSON, or not in the strict sense.
+            HTTPException: it is not JSON, or not strict JSON.
         """
         try:
             return parse(await self.body(), self.app.state.json_limits)
@@ -66,7 +66,7 @@ class StrictRequest(Request):
 
 
 def refuse_compressed(headers: Headers) -> None:
-    """See to it that a body is as it was before anybody compressed it.
+    """Refuse a compressed body.
 
     Raises:
         HTTPException: it is compressed.
@@ -77,7 +77,7 @@ def refuse_compressed(headers: Headers) -> None:
 
 
 def is_json(content_type: str) -> bool:
-    """Whether a Content-Type names JSON, `application/json` or one like `application/problem+json`."""
+    """Return whether a Content-Type names JSON: `application/json`, or one like `application/problem+json`."""
     header = Message()
     header["Content-Type"] = content_type
     subtype = header.get_content_subtype()

@@ -1,4 +1,4 @@
-"""Around every request and WebSocket: its id, log line and metrics, and the errors that nobody has foreseen."""
+"""What surrounds every request and WebSocket: its id, log line and metrics, and answers to unforeseen errors."""
 
 import asyncio
 import re
@@ -21,39 +21,39 @@ REQUEST_ID = "X-Request-ID"
 ANSWER_STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
 """Messages with the header fields of an answer; the second kind refuses a WebSocket."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-"""Others, which a client may make up, are neither logged nor labels."""
+"""Methods that are logged and used as labels; any other may be one that a client has made up."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _CLOSES = frozenset({"websocket.close", "websocket.http.response.start"})
 _SWITCHED = 101
 _REFUSED = 403
-"""What a server answers where a handshake ends with a close message."""
+"""The status that a server answers if a handshake ends with a close message."""
 _UNFORESEEN = 1011
-"""A WebSocket's close code: the server has met what it was not made for."""
+"""A WebSocket's close code for an unexpected condition in the server."""
 
 _log = get_logger(__name__)
 
 
 def route_of(scope: Scope) -> str:
-    """The pattern of the route that a request has been given to, without ids; `none` where there is none.
+    """Return the pattern of the route that serves a request, without ids; `none` if there is none.
 
-    Of files it is the folder.
+    For static files, it is their folder.
     """
     route: str = getattr(scope.get("route"), "path", "") or scope.get("root_path") or "none"
     return route
 
 
 def method_of(scope: Scope) -> str:
-    """The method of a request; `other` for one that a client has made up, `WEBSOCKET` for a WebSocket."""
+    """Return a request's method; `other` for one that a client has made up, `WEBSOCKET` for a WebSocket."""
     method: str = scope.get("method", "WEBSOCKET")
     return method if method in _METHODS or scope["type"] == "websocket" else "other"
 
 
 class RequestMiddleware:
-    """Gives each request an id (the client's, if it is harmless), and accounts for it when it is done.
+    """Gives each request an id (the client's, if it is harmless), and logs and counts it when it is done.
 
-    The header fields in the request's `state.answer_headers` are put on its answer, and `state.began` is when it came,
-    by `time.perf_counter`. A WebSocket is accounted for like a request, with the status 101 once it is open; how long
-    it was open says the log, not the histogram.
+    The header fields in the request's `state.answer_headers` are added to its answer, and `state.began` is when it
+    came, by `time.perf_counter`. A WebSocket is treated like a request, with the status 101 once it is open; how long
+    it was open is in the log, not in the histogram.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics, new_id: Callable[[], str]) -> None:
@@ -75,13 +75,13 @@ class RequestMiddleware:
         with structlog.contextvars.bound_contextvars(request_id=request_id), self._running(scope):
             try:
                 await self._app(scope, receive, answer.send)
-            except asyncio.CancelledError:  # by the server alone, which ends and has waited long enough
+            except asyncio.CancelledError:  # only by a server that is ending and has waited long enough
                 if scope["type"] != "http" or answer.status is not None:
                     raise
                 await self._hand_back(scope, receive, answer)
             except (KeyboardInterrupt, SystemExit):
                 raise
-            # The last place where it can become an answer without its message; a panic in Rust is no Exception.
+            # The last place where it can be answered without its message; a panic in Rust is not an Exception.
             except BaseException as error:  # noqa: BLE001
                 _log.error("unforeseen_error", error=type(error).__name__, where=where(error))
                 await self._apologise(scope, receive, answer)
@@ -92,7 +92,7 @@ class RequestMiddleware:
         return self._metrics.requests_running.track_inprogress() if scope["type"] == "http" else nullcontext()
 
     async def _hand_back(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
-        """Have the client repeat a request elsewhere whose body, for one, has not come; uvicorn would say 500."""
+        """Have the client retry elsewhere a request whose body, say, is still incomplete; uvicorn would answer 500."""
         error = ShuttingDownError()
         self._metrics.rejections.labels(error.code).inc()
         body = problem_of(error, scope["state"]["request_id"])
@@ -118,7 +118,7 @@ class RequestMiddleware:
 
 
 class _Answer:
-    """Passes an answer on with further header fields, and remembers its status."""
+    """Passes an answer on with more header fields, and remembers its status."""
 
     def __init__(self, send: Send, headers: dict[str, str]) -> None:
         self._send = send

@@ -1,4 +1,4 @@
-"""Bodies of requests that bring a file: forms in several parts (RFC 7578)."""
+"""Request bodies that are multipart forms (RFC 7578), with or without a file."""
 
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
@@ -19,32 +19,32 @@ from service.http.origins import media_type
 
 MULTIPART: Final = "multipart/form-data"
 _CHARSETS: Final = {b"utf-8", b"utf8"}
-"""Python knows more: some take minutes to decode, and names of those that there are not are kept in memory for ever."""
+"""Of Python's others, some take minutes to decode; and it keeps every unknown name in memory for ever."""
 _MOST_FIELDS: Final = 32
 _MOST_FILES: Final = 2
-"""One more than there may be, so that what is wrong can be said."""
+"""One more than is allowed, so that the error can say what is wrong."""
 _LONGEST_FIELD: Final = 2**20
-"""Bytes of a field that is no file."""
+"""Most bytes of a field that is not a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file as it was sent; its name is what the client says."""
+    """A file as it was sent, under the name that the client gives."""
 
     name: str
     content: bytes
 
 
 class _Strict(MultiPartParser):
-    """Takes no field for Latin-1 that is not UTF-8, and writes nothing to a disk, which may be full.
+    """Refuses fields that are not UTF-8 rather than read them as Latin-1; writes nothing to disk, which may be full.
 
-    A field may be in UTF-16 with a byte order mark, which is never UTF-8: so Trados exports translation memories.
+    A field may also be UTF-16 with a byte order mark, which is never UTF-8: Trados exports translation memories so.
     """
 
     spool_max_size = 2**62
 
     def on_part_end(self) -> None:
-        """The end of a field or a file, of which all is there."""
+        """End a field or a file; a complete field is converted to UTF-8."""
         part = self._current_part
         if part.file is None:
             is_wide = part.data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
@@ -53,11 +53,11 @@ class _Strict(MultiPartParser):
 
 
 async def file_of(request: Request) -> tuple[dict[str, Any], Upload]:
-    """The members of a form but for its `file`, and that.
+    """Return the members of a form except `file`, and the file.
 
     Raises:
-        HTTPException: the body is no such form, or not well-formed.
-        ClientLeftError: the client has left before its end.
+        HTTPException: the body is not such a form, or not well-formed.
+        ClientLeftError: the client left before its end.
     """
     if media_type(request.headers) != MULTIPART:
         raise HTTPException(415, f"the body must be {MULTIPART}, with the file as `file`")
@@ -70,11 +70,11 @@ async def file_of(request: Request) -> tuple[dict[str, Any], Upload]:
 
 
 async def fields_of(request: Request, most: int) -> list[tuple[str, str]]:
-    """The fields of a form that has no file, of which there may be so many.
+    """Return the fields of a form without a file, at most `most` of them.
 
     Raises:
-        HTTPException: the body is no such form, or not well-formed.
-        ClientLeftError: the client has left before its end.
+        HTTPException: the body is not such a form, or not well-formed.
+        ClientLeftError: the client left before its end.
     """
     form = await _parsed(request, most)
     try:
@@ -121,10 +121,10 @@ async def _upload(form: FormData) -> Upload:
 
 
 def _name(sent: str) -> str:
-    """A file's name, which .NET writes as a header of a mail has it, if not all of its letters are ASCII."""
+    """Return a file's name; if it is not ASCII, .NET encodes it as in a mail header."""
     try:
         words = decode_header(sent) if sent.startswith("=?") else []
         is_read = words and all(charset is None or charset.encode() in _CHARSETS for _, charset in words)
         return str(make_header(words)) if is_read else sent
-    except (MessageError, LookupError, ValueError):  # of a charset that cannot be
+    except (MessageError, LookupError, ValueError):  # of an invalid charset, say
         return sent

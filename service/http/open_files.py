@@ -1,4 +1,4 @@
-"""How many files this process may have open: a connection is one, and a Linux shell or container allows 1,024."""
+"""The limit on open files: each connection is one, and a Linux shell or container allows 1,024."""
 
 import resource
 from typing import Final
@@ -7,18 +7,18 @@ from service.telemetry.logs import get_logger
 
 _ENOUGH: Final = 65_536
 _OTHERS: Final = 200
-"""Logs, libraries, workers, probes, and requests that wait while every stream is open."""
+"""Files besides connections: logs, libraries, workers, probes, and requests that wait while every stream is open."""
 
 _log = get_logger(__name__)
 
 
 def allow_open_files(needed: int) -> None:
-    """Raise the soft limit as far as the hard one lets us, and warn where what is needed does not fit.
+    """Raise the soft limit as far as the hard one allows, and warn if that is too little.
 
-    At the limit no connection is accepted, not even that of a probe, and a healthy process is taken for a dead one.
+    At the limit no connection is accepted, not even a probe's, so that a healthy process is taken for dead.
 
     Args:
-        needed: connections that may be open at a time, of streams and to Redis.
+        needed: connections that may be open at a time, from streams and to Redis.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY:

@@ -63,9 +63,9 @@ _HEADERS: Final[dict[str, Any]] = {
 _NOT_OF_ROUTES: Final = (Problem, StreamedSentence, DocumentEnd)
 """Bodies that no route names as its answer: those of errors and of events."""
 _FORMS: Final = (FileForm,)
-"""Bodies that are forms, which routes read by themselves."""
+"""Bodies that are forms, which the routes parse themselves."""
 _FASTAPIS_OWN: Final = "#/components/schemas/HTTPValidationError"
-"""What FastAPI says of every operation with parameters, unless the operation says something itself."""
+"""The 422 answer that FastAPI adds to every operation with parameters, unless it declares its own."""
 _REQUEST_ID_PARAMETER: Final = {
     "name": "X-Request-ID",
     "in": "header",
@@ -79,7 +79,7 @@ class DescribedAPI(FastAPI):
     """An application whose OpenAPI document says all that a client needs to know."""
 
     def openapi(self) -> dict[str, Any]:
-        """The document, made when it is first asked for."""
+        """Return the document, which is built at the first call."""
         if self.openapi_schema is None:
             self.openapi_schema = _complete(
                 get_openapi(
@@ -117,14 +117,14 @@ def _complete(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_no_route(kind: type[BaseModel]) -> dict[str, Any]:
-    """What it consists of, routes have named."""
+    """Return the schema of a body that no route names; routes do name the schemas it refers to."""
     schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs", None)
     return schema
 
 
 def _of_form(kind: type[Body]) -> dict[str, Any]:
-    """A form has no null: what is not said is left out."""
+    """Return the schema of a form, which cannot hold null: a field without a value is left out."""
     schema = kind.model_json_schema()
     for field in schema["properties"].values():
         field.update(field.pop("anyOf", [{}])[0])

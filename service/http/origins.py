@@ -1,8 +1,8 @@
-"""Which web pages may use the service from a browser: its own, and those of the origins that are configured.
+"""Which web pages may use the service from a browser: its own, and those of the configured origins.
 
-Browsers keep a page from reading what another origin answers (CORS), and ask before they send it JSON, but let it open
-a WebSocket or send a form anywhere: there the service looks at the Origin itself. Whatever is no browser sends none,
-and passes.
+Browsers keep a page from reading the answers of another origin (CORS), and ask that origin before they send it JSON.
+But they let a page open a WebSocket or send a form anywhere, so for these the service checks the Origin itself. Clients
+other than browsers send no Origin, and pass.
 """
 
 from collections.abc import Collection
@@ -16,25 +16,25 @@ from service.http.handlers import refuse
 from service.telemetry.metrics import Metrics
 
 _FORMS: Final = {"application/x-www-form-urlencoded", "multipart/form-data", ""}
-"""Bodies that browsers let any page POST without asking; with none at all, members may be in the address."""
+"""Bodies that browsers let any page POST without asking; without a body, members may be in the address."""
 
 
 def media_type(headers: Headers) -> str:
-    """What a body is said to be, without the parameters of that."""
+    """Return the declared type of a body, without its parameters."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def may_ask(origin: str | None, host: str, allowed: Collection[str]) -> bool:
-    """Whether a page of `origin`, None where no browser asks, may open a WebSocket or send a form to `host`."""
+    """Return whether a page of `origin` (None: not a browser) may open a WebSocket or send a form to `host`."""
     if origin is None or "*" in allowed or origin.lower() in allowed:
         return True
     return origin.partition("://")[2].lower() == host.lower() != ""
 
 
 class OriginMiddleware:
-    """Refuses WebSockets and forms of pages of other origins, which would speak for whoever has the page before them.
+    """Refuses WebSockets and forms from pages of other origins, which would act in the name of the page's reader.
 
-    The refusal is an HTTP answer, 403; instead of the handshake, where it is a WebSocket.
+    The refusal is an HTTP answer, 403; for a WebSocket, it takes the place of the handshake.
     """
 
     def __init__(self, app: ASGIApp, *, allowed: Collection[str], metrics: Metrics) -> None:

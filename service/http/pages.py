@@ -1,7 +1,7 @@
-"""The pages for people: `/`, to translate, and `/docs`, the API in Swagger UI as an installed package carries it.
+"""The pages for people: `/`, to translate, and `/docs`, the API in the Swagger UI of an installed package.
 
-Neither needs the internet, nor a key to be looked at. All addresses in them are relative, so that a proxy may put a
-path before them.
+Neither needs the internet, nor a key to view it. All addresses in them are relative, so that a proxy may put a path
+before them.
 """
 
 from typing import Final
@@ -15,11 +15,11 @@ _FOLDERS: Final = {
     "/page/samples": ("service", "samples"),
     "/page": ("service", "page"),
 }
-"""What they load: where it is asked for, and in which folder of which package it is; the innermost first."""
+"""What the pages load: the path, and the package and folder that it is in; the innermost path first."""
 
 
 def is_page(path: str) -> bool:
-    """Whether something is a page, or what a page loads: the same for everybody."""
+    """Return whether a path is a page or what a page loads, which is the same for everybody."""
     return path in _PAGES or path.startswith(tuple(f"{folder}/" for folder in _FOLDERS))
 
 

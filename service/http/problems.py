@@ -16,7 +16,7 @@ HTTP_CODES = {
     413: "body_too_large",
     415: "unsupported_media_type",
 }
-"""Codes of what goes wrong before a request reaches a route."""
+"""Codes of errors that occur before a request reaches a route."""
 
 _TITLES = {
     400: "Bad request",
@@ -43,30 +43,30 @@ _WORDS = {
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
 }
-"""In place of pydantic's, which are about Python."""
+"""Messages in place of pydantic's, which are about Python."""
 _NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
 """What a client may have meant as the name of a member; an API key is longer."""
 
 
 def status_of(kind: type[AntecedentError]) -> int:
-    """HTTP status of any kind of error that is raised on purpose."""
+    """Return the HTTP status of any class of errors that are raised on purpose."""
     if issubclass(kind, ServiceError):
         return kind.status
     return 422 if issubclass(kind, RequestError | BundleError) else 500
 
 
 def title_of(status: int) -> str:
-    """What a status means, in words that do not change."""
+    """Return what a status means, in words that do not change."""
     return _TITLES.get(status, "Error")
 
 
 def problem_of(error: AntecedentError, request_id: str) -> dict[str, Any]:
-    """The members of the RFC 9457 problem that tells a client of `error`."""
+    """Return the members of the RFC 9457 problem that tells a client of `error`."""
     return problem(status_of(type(error)), error.code, str(error), request_id, retryable=error.retryable) | error.extras
 
 
 def message_of(error: AntecedentError, request_id: str) -> dict[str, Any]:
-    """The members of a problem that has no headers: when to try again is one of them."""
+    """Return the members of a problem sent without headers: when to try again is one of them."""
     members = problem_of(error, request_id)
     if isinstance(error, ServiceError) and error.retry_after is not None:
         members["retry_after_seconds"] = error.retry_after
@@ -74,17 +74,17 @@ def message_of(error: AntecedentError, request_id: str) -> dict[str, Any]:
 
 
 def problem(status: int, code: str, detail: str, request_id: str, *, retryable: bool = False) -> dict[str, Any]:
-    """The members that every problem of a request has."""
+    """Return the members that every problem of a request has."""
     return cause(status, code, detail, retryable=retryable) | {"request_id": request_id}
 
 
 def cause_of(error: AntecedentError) -> dict[str, Any]:
-    """The members of the problem that tells of `error` beside a request."""
+    """Return the members of a problem that tells of `error`, but does not answer the request that caused it."""
     return cause(status_of(type(error)), error.code, str(error), retryable=error.retryable) | error.extras
 
 
 def cause(status: int, code: str, detail: str, *, retryable: bool = False) -> dict[str, Any]:
-    """The members that every problem has."""
+    """Return the members that every problem has."""
     return {
         "type": f"urn:antecedent:error:{code}",
         "title": title_of(status),
@@ -96,16 +96,16 @@ def cause(status: int, code: str, detail: str, *, retryable: bool = False) -> di
 
 
 def headers_of(error: AntecedentError) -> dict[str, str]:
-    """The header fields of the answer that tells a client of `error`."""
+    """Return the header fields of the answer that tells a client of `error`."""
     return error.headers() if isinstance(error, ServiceError) else {}
 
 
 def mistake(error: Mapping[str, Any]) -> str:
-    """What is wrong with a value that pydantic refuses, and where; not the value, nor a name that may be a text."""
+    """Say what is wrong with a value that pydantic refuses, and where, but not the value or a name that may be text."""
     where = ".".join(part if _NAME.fullmatch(part) else "?" for part in map(str, error["loc"]))
     return f"{where}: {reason(error)}" if where else reason(error)
 
 
 def reason(error: Mapping[str, Any]) -> str:
-    """What is wrong with a value that pydantic refuses."""
+    """Say what is wrong with a value that pydantic refuses."""
     return _WORDS.get(error["type"]) or str(error["msg"]).removeprefix("Value error, ")

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of an operation's errors: their statuses, and an example of each code."""
+"""The errors of an operation in the OpenAPI document: their statuses, and an example of each code."""
 
 import inspect
 from collections import defaultdict
@@ -21,7 +21,7 @@ _OF_A_QUOTA: Final = ("RateLimit-Policy", "RateLimit")
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An error as the OpenAPI document and docs/errors.md have it; `retry_after` in seconds, None if there is none."""
+    """An error as described in the OpenAPI document and docs/errors.md; `retry_after` is in seconds, or None."""
 
     code: str
     status: int
@@ -31,7 +31,7 @@ class Described:
 
 
 def described(kind: type[AntecedentError]) -> Described:
-    """What a class of errors says of itself."""
+    """Describe a class of errors; its meaning is the first line of its docstring."""
     retry_after = kind.retry_after if issubclass(kind, ServiceError) else None
     meaning = inspect.getdoc(kind) or ""
     return Described(kind.code, status_of(kind), kind.retryable, retry_after, meaning.partition("\n")[0])
@@ -48,12 +48,12 @@ _MEANINGS: Final = {
 FRAMEWORK_ERRORS: Final = {
     status: Described(HTTP_CODES[status], status, False, None, meaning) for status, meaning in _MEANINGS.items()
 }
-"""What goes wrong before a request reaches a route, by status."""
+"""Errors that occur before a request reaches a route, by status."""
 _OF_BODIES: Final = (FRAMEWORK_ERRORS[400], FRAMEWORK_ERRORS[413], FRAMEWORK_ERRORS[415])
 
 
 def problems(*kinds: type[AntecedentError], body: bool = False, checked: bool = True) -> Responses:
-    """The errors of a route by status: these, those of a `body`, input that is `checked` against a schema, and bugs."""
+    """Return a route's errors by status: `kinds`, those of a `body` and of `checked` input, and unforeseen ones."""
     found = [described(kind) for kind in kinds]
     if body:
         found += _OF_BODIES
@@ -66,7 +66,7 @@ def problems(*kinds: type[AntecedentError], body: bool = False, checked: bool = 
 
 
 def links(parameters: Mapping[str, str], *operations: str) -> dict[str, Any]:
-    """What an answer leads on to: operations by their ids, with parameters taken from the answer or its request."""
+    """Return the links of an answer: operations by id, with parameters taken from the answer or its request."""
     return {"links": {each: {"operationId": each, "parameters": dict(parameters)} for each in operations}}
 
 
@@ -81,7 +81,7 @@ def _response(status: int, errors: list[Described]) -> dict[str, Any]:
 
 
 def _headers(status: int, errors: list[Described]) -> list[str]:
-    """That may come with errors of a status, besides those of every answer."""
+    """Return the headers that errors of a status may have, besides those of every answer."""
     later = ["Retry-After"] if any(error.retry_after is not None for error in errors) else []
     return [*later, *(_OF_A_QUOTA if status == HTTPStatus.TOO_MANY_REQUESTS else ())]
 

@@ -1,4 +1,4 @@
-"""Header fields by which browsers keep answers to themselves. HSTS is left to whoever ends TLS: he knows the host."""
+"""Header fields by which browsers isolate answers. HSTS is left to whatever terminates TLS, which knows the host."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -24,20 +24,20 @@ _SCRIPTS = (
     "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline';"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Swagger UI sets styles from its script."""
+"""Inline styles are allowed because Swagger UI sets them from its script."""
 _ANSWER: Mapping[str, str] = MappingProxyType({**_ALWAYS, "Content-Security-Policy": _NOTHING})
 _PAGE: Mapping[str, str] = MappingProxyType(
     {**_ALWAYS, "Content-Security-Policy": _SCRIPTS, "Cache-Control": "no-cache"}
 )
-"""Browsers ask whether it is still the same: after an update, no script would fit a page that was kept."""
+"""Browsers ask each time whether a page has changed: after an update, the scripts would not fit a cached page."""
 _GIVEN: Final = frozenset({200, 206, 304})
-"""Status of an answer that is the page, or what it loads, and no error."""
+"""Statuses of answers that are a page or what it loads, and not an error."""
 
 
 class SecurityHeadersMiddleware:
-    """Puts them on every answer, refusals of a WebSocket included.
+    """Adds these header fields to every answer, including refusals of a WebSocket.
 
-    Nothing but a page may be kept in a cache: answers hold texts of users.
+    Only pages may be cached: other answers hold users' texts.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -54,7 +54,7 @@ class SecurityHeadersMiddleware:
                 headers = MutableHeaders(scope=message)
                 headers.update(_PAGE if of_page else _ANSWER)
                 if not of_page:
-                    headers.setdefault("Cache-Control", "no-store")  # streams say more
+                    headers.setdefault("Cache-Control", "no-store")  # streams set more
             await send(message)
 
         await self._app(scope, receive, secured)

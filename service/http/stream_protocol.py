@@ -1,4 +1,4 @@
-"""WebSocket connections as uvicorn runs them, but for how they end."""
+"""WebSocket connections as uvicorn runs them, except for how they end."""
 
 from typing import Final
 
@@ -10,33 +10,33 @@ from websockets.frames import Frame
 from service.http.connections import LINGER_SECONDS
 
 MOST_FRAGMENTS: Final = 1024
-"""Of one message; those without a byte do not count as bytes of it."""
+"""Most fragments of one message; empty ones escape the limit on its bytes."""
 
 MOST_UNREAD_BYTES: Final = 1_048_576
-"""That wait for a client to read them: answers to its pings, since for anything else it is waited for."""
+"""Most bytes that a client leaves unread: these are answers to its pings, since all else waits for it to read."""
 
 
 SILENT_SECONDS: Final = 0.5
-"""In which whoever has sent what is refused has to send on, or else has ended."""
+"""How long a client may be silent after what it sent was refused, before it counts as done sending."""
 
 
 _BAD_HANDSHAKE: Final = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 class StreamProtocol(WebSocketsSansIOProtocol):
-    """A connection that the application ends when the server does; nothing that a client sends is an error on it.
+    """A WebSocket that the application closes when the server ends; nothing a client sends is an error of the server.
 
-    Overrides what uvicorn has decided otherwise; `tests/stack/test_stream_*.py` show what a client sees.
+    Overrides what uvicorn does otherwise; `tests/stack/test_stream_*.py` show what a client sees.
     """
 
     _refused_at: float | None = None
-    """When something was refused, if it was: all that comes after it is thrown away."""
+    """When something was refused, if anything was: all that comes after it is discarded."""
 
     def shutdown(self) -> None:
-        """Leave the connection as it is: the application answers what is in flight, then closes it with 1012."""
+        """Leave the connection open: the application answers what is in flight, then closes it with 1012."""
 
     def data_received(self, data: bytes) -> None:
-        """Read on; a handshake that cannot be read is answered and ends, of which uvicorn hears nothing."""
+        """Read on; answer and close if the handshake cannot be parsed, of which uvicorn learns nothing."""
         if self._refused_at is not None:
             self._close_soon(self._refused_at)
             return
@@ -46,24 +46,24 @@ class StreamProtocol(WebSocketsSansIOProtocol):
             self.transport.close()
 
     def keepalive_timeout(self) -> None:
-        """Give a client time whose pong may be among what has not been read, because too much is in flight."""
+        """Give a client more time if its pong may be among what is not read yet, because too much is in flight."""
         if self.read_paused and self.ping_timeout is not None:
             self.pong_timer = self.loop.call_later(self.ping_timeout, self.keepalive_timeout)
         else:
             super().keepalive_timeout()
 
     async def send(self, message: ASGISendEvent) -> None:
-        """Send; to refuse a handshake completes it, and whose client has left is refused without a word."""
+        """Send a message; refusing a handshake completes it, and is no error if the client has left."""
         try:
             await super().send(message)
         except ClientDisconnected:
             if not message["type"].startswith("websocket.http.response."):
                 raise
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
-            self.handshake_complete = True  # or else uvicorn logs that it is not
+            self.handshake_complete = True  # otherwise uvicorn logs that it is not
 
     def handle_ping(self) -> None:
-        """Answer, unless the client sends pings and reads no answer."""
+        """Answer a ping; drop a client that sends pings and does not read the answers."""
         super().handle_ping()
         if self.transport.get_write_buffer_size() > MOST_UNREAD_BYTES:
             self.transport.abort()
@@ -77,9 +77,9 @@ class StreamProtocol(WebSocketsSansIOProtocol):
             self._refuse(1009)
 
     def send_receive_event_to_app(self) -> None:
-        """Refuse what is no UTF-8 with close code 1007: uvicorn does too, but logs it as an error of the server."""
+        """Refuse text that is not UTF-8 with close code 1007: uvicorn does too, but logs an error of the server."""
         if not self.handshake_complete:
-            self.transport.close()  # a client has to wait for the answer
+            self.transport.close()  # a client has to wait for the answer to its handshake
         elif self.curr_msg_data_type == "text" and not self.close_sent and not _is_utf8(self.frames):
             self._refuse(1007)
         else:
@@ -94,8 +94,8 @@ class StreamProtocol(WebSocketsSansIOProtocol):
     def handle_parser_exception(self) -> None:
         """End the connection; before the handshake has been answered there is no way to say why.
 
-        What is refused may still be on its way, and is read first: closed at once, its client would learn only that
-        the connection is broken, and send the same on another one.
+        The rest of what is refused may still be on its way, and is read first: if the connection closed at once, the
+        client would only learn that it broke, and would send the same on another one.
         """
         close = self.conn.close_sent
         if close is None:
@@ -111,7 +111,7 @@ class StreamProtocol(WebSocketsSansIOProtocol):
         self._close_soon(self._refused_at)
 
     def _close_soon(self, refused_at: float) -> None:
-        """Close once nothing has come for a moment, or it has gone on for too long."""
+        """Close once nothing has come for a moment, or the client has gone on for too long."""
         if self.close_timer is not None:
             self.close_timer.cancel()
         moment = min(self.loop.time() + SILENT_SECONDS, refused_at + LINGER_SECONDS)

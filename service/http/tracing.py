@@ -8,13 +8,13 @@ from service.http.middleware import method_of, route_of
 from service.telemetry.tracing import attached, context_of, span
 
 _UNTRACED = ("/health/", "/metrics")
-"""What asks for these asks every few seconds."""
+"""Paths that are polled every few seconds."""
 
 
 class TraceMiddleware:
-    """Traces HTTP requests by the pattern of their route, which has no ids in it.
+    """Traces HTTP requests, named by the pattern of their route, which has no ids in it.
 
-    A WebSocket may stay open for hours: its sender's trace becomes current, and whoever serves it makes the spans.
+    A WebSocket may stay open for hours: here its sender's trace only becomes current; whatever serves it makes spans.
     """
 
     def __init__(self, app: ASGIApp, *, tracer: Tracer) -> None:
