@@ -23,7 +23,7 @@ class KeyLimits:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A tenant through one of its keys; `key_id` names the key and is no secret."""
+    """A tenant acting through one of its keys; `key_id` names the key and is not secret."""
 
     tenant: str
     key_id: str
@@ -31,10 +31,10 @@ class Caller:
     limits: KeyLimits = KeyLimits()
 
     def require(self, scope: Scope) -> None:
-        """Make sure that the caller may do what `scope` stands for.
+        """Make sure that the caller's key has a scope.
 
         Raises:
-            ForbiddenError: it may not.
+            ForbiddenError: it does not.
         """
         if scope not in self.scopes:
             raise ForbiddenError(f"the key does not have the scope {scope}")

@@ -1,4 +1,4 @@
-"""Access as the settings have it."""
+"""Access control as the settings configure it."""
 
 import time
 from collections.abc import AsyncIterator
@@ -17,10 +17,10 @@ from service.telemetry.metrics import Metrics
 
 @asynccontextmanager
 async def configured_access(settings: Settings, redis: Commands, metrics: Metrics) -> AsyncIterator[Access]:
-    """Who may come in, kept up to date.
+    """Yield the configured access control, kept up to date.
 
     Raises:
-        KeyStorageError: there are no keys to be read where the settings say.
+        KeyStorageError: no keys can be read where the settings say.
     """
     if settings.keys == "none":
         yield OpenAccess()

@@ -1,4 +1,4 @@
-"""Keys in a JSON file: written by the command, read by every replica that has the file or a copy of it."""
+"""Keys in a JSON file: written by the command line, and read by every replica that has the file or a copy."""
 
 import fcntl
 import hashlib
@@ -33,16 +33,16 @@ class _Content(BaseModel):
 
 
 class KeyFile:
-    """Keys in a file that is replaced as a whole, so that nobody ever reads half of one."""
+    """Keys in a file that is always replaced as a whole, so that nobody ever reads half of one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._disk: DiskReader[bytes] = DiskReader()
 
     async def read(self, seen: str | None = None) -> Snapshot | None:
-        """See `KeyStorage.read`; the version is a hash of the content, which no kind of replacement deceives.
+        """See `KeyStorage.read`; the version is a hash of the content, so that no kind of replacement goes unnoticed.
 
-        A disk that does not answer holds up nobody: what cannot be read in time cannot be read.
+        A disk that does not answer holds up nobody: a read that takes too long fails.
         """
         try:
             data = await self._disk.read(self._bytes)
@@ -54,7 +54,7 @@ class KeyFile:
         return Snapshot(version, {record.id: record for record in self._parse(data).keys})
 
     async def add(self, record: KeyRecord) -> None:
-        """See `KeyStorage.add`; makes the file where there is none, readable by its owner alone."""
+        """See `KeyStorage.add`; creates the file if there is none, readable by its owner only."""
         with self._locked():
             self._write([*self._present(), record])
 
@@ -69,12 +69,12 @@ class KeyFile:
 
     @property
     def _target(self) -> Path:
-        """Where symbolic links lead, which stay; `Path.resolve` raises no OSError for those that lead to each other."""
+        """The file behind symbolic links, which are kept; on a loop of links, `Path.resolve` would raise no OSError."""
         return Path(os.path.realpath(self._path))
 
     def _bytes(self) -> bytes:
         try:
-            if stat.S_ISCHR(self._path.stat().st_mode):  # which may have no end
+            if stat.S_ISCHR(self._path.stat().st_mode):  # it may have no end
                 raise KeyStorageError(f"{self._path}: is a device, and no file")
             return self._path.read_bytes()
         except OSError as error:
@@ -98,7 +98,7 @@ class KeyFile:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keep other writers out from reading to writing, so that none undoes another's change."""
+        """Keep other writers out between reading and writing, so that none undoes another's change."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = os.open(f"{self._target}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _PRIVATE)
@@ -129,9 +129,9 @@ class KeyFile:
 
 
 def _take_after(descriptor: int, target: Path) -> None:
-    """Give a file the mode and the owner of the one that it will replace: whoever could read that can read this."""
+    """Give a file the mode and owner of the one that it will replace, so that the same users can read it."""
     if target.exists():
         old = target.stat()
-        with suppress(PermissionError):  # only root gives files away
+        with suppress(PermissionError):  # only root may change the owner
             os.fchown(descriptor, old.st_uid, old.st_gid)
         os.fchmod(descriptor, old.st_mode & 0o777)

@@ -16,7 +16,7 @@ from service.telemetry.logs import get_logger
 
 _NAME: Final = "antecedent:keys"
 _VERSION: Final = "version"
-"""A field that is no id; each change gives it a new random value, so that no two states of the table share one."""
+"""A field that is not a key: each change gives it a new random value, so that no two states of the table share one."""
 
 _log = get_logger(__name__)
 
@@ -36,7 +36,7 @@ class KeyTable:
             )
             if (version or "") == seen:
                 return None
-            if seen and version is None:  # no removal takes it away: better those read last than nobody let in
+            if seen and version is None:  # no removal deletes it: better keep the keys read last than refuse everyone
                 raise KeyStorageError("Redis has lost the keys: their table no longer exists")
             fields: dict[Any, Any] = await self._commands.run(
                 "read_keys", lambda redis: redis.hgetall(_NAME), key=_NAME
@@ -58,7 +58,7 @@ class KeyTable:
 
 
 def _record(text: str) -> KeyRecord | None:
-    """A record, unless it is damaged or of a later release: then this key alone is unknown."""
+    """Parse a record; if it is damaged or of a later release, only its own key is unknown."""
     try:
         return KeyRecord.model_validate_json(text)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""Who may come in: the keys as they were last read, in memory, so that no request waits for a file or for Redis."""
+"""Who may come in: the keys as last read, kept in memory so that no request waits for a file or for Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -22,32 +22,32 @@ from service.telemetry.metrics import Metrics
 Reason = Literal["missing", "malformed", "unknown", "expired", "unavailable"]
 
 _LONGEST_READ_SECONDS = 30.0
-"""After which a reading of keys that is due, and has neither failed nor ended, counts as one that fails."""
+"""How long a due read of the keys may neither fail nor end before it counts as failed."""
 
 _log = get_logger(__name__)
 
 
 class Access(Protocol):
-    """Tells callers by what they present."""
+    """Identifies callers by the keys that they present."""
 
     @property
     def ready(self) -> bool:
-        """Whether callers can be told at all yet."""
+        """Whether callers can be identified yet."""
 
     def identify(self, key: str | None) -> Caller:
-        """The caller whose key this is; None stands for no key.
+        """Return the caller whose key this is; None stands for no key.
 
         Raises:
             UnauthenticatedError: there is no such key, or no longer.
-            KeysUnavailableError: it is not known, and the keys cannot be read at the moment.
+            KeysUnavailableError: the key is not known, and the keys cannot be read at the moment.
         """
 
     def readmit(self, caller: Caller) -> Caller:
-        """Let a caller that has stayed connected go on, with the scopes and limits that its key has now.
+        """Let a caller that stays connected go on, with the scopes and limits that its key has now.
 
         Raises:
-            UnauthenticatedError: its key has been revoked, has expired, or is another tenant's by now.
-            KeysUnavailableError: nobody can say at the moment.
+            UnauthenticatedError: its key has been revoked, has expired, or now belongs to another tenant.
+            KeysUnavailableError: the keys cannot be read at the moment.
         """
 
 
@@ -67,10 +67,10 @@ class OpenAccess:
 
 
 class Keyring:
-    """Callers by the keys of a storage, which are read again and again.
+    """Identifies callers by the keys in a storage, which are read again and again.
 
-    Those read last hold for `outage_seconds` after the first reading that fails, measured by `clock`, in seconds; `now`
-    gives the time of day, for the expiry of keys.
+    Those read last are valid for `outage_seconds` after the first read that fails, measured by `clock`, in seconds.
+    `now` gives the date and time, for the expiry of keys.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Keyring:
         self._metrics = metrics
         self._snapshot: Snapshot | None = None
         self._read_at = clock()
-        self._seconds_between = 0.0  # two readings
+        self._seconds_between = 0.0  # two reads of the keys
         self._failing_since: float | None = self._read_at
 
     @property
@@ -132,10 +132,10 @@ class Keyring:
 
     @asynccontextmanager
     async def kept_fresh(self, every_seconds: float) -> AsyncIterator[None]:
-        """Read the keys now, and again and again until the end.
+        """Read the keys now, and again and again until the block ends.
 
         Raises:
-            KeyStorageError: what is stored cannot be read. A Redis that is away may come back, and ends nothing.
+            KeyStorageError: what is stored cannot be read. If Redis is away, nothing is raised: it may come back.
         """
         self._seconds_between = every_seconds
         try:
@@ -160,7 +160,7 @@ class Keyring:
             failed_before = self._failing_since is not None
             try:
                 await self.refresh()
-            except Exception as error:  # noqa: BLE001 - whatever it is, no revocation after it may be missed
+            except Exception as error:  # noqa: BLE001 - whatever it is, later revocations must not be missed
                 self._metrics.key_read_failures.inc()
                 if not failed_before:
                     self._tell(error)

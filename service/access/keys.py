@@ -1,6 +1,6 @@
 """API keys: what one looks like, and what is kept of it.
 
-A key is `ant_<id>_<secret>`. The id finds the record and is no secret; of the secret only a hash is kept.
+A key is `ant_<id>_<secret>`. The id finds the record and is not secret; of the secret only a hash is kept.
 """
 
 import hashlib
@@ -38,31 +38,31 @@ class Key:
 
     @classmethod
     def parse(cls, text: str) -> "Key | None":
-        """The key that `text` spells, or None where it cannot be one."""
+        """Return the key that `text` spells, or None if it cannot be one."""
         found = _KEY.fullmatch(text)
         return None if found is None else cls(*found.groups())
 
     @classmethod
     def new(cls) -> "Key":
-        """A key that nobody can guess."""
+        """Make a key that nobody can guess."""
         return cls(secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES))
 
     @property
     def hash(self) -> str:
         """What is kept of the secret.
 
-        A slow, salted hash would be for passwords, which can be guessed; of 256 random bits nobody tries even a small
-        part, and this one runs at each request.
+        Slow, salted hashes are for passwords, which can be guessed. Nobody can try even a small part of 256 random
+        bits, and this hash is computed for each request.
         """
         return hashlib.sha256(self.secret.encode()).hexdigest()
 
     def reveal(self) -> str:
-        """The text that `parse` reads, secret and all."""
+        """Return the text that `parse` reads, including the secret."""
         return f"ant_{self.id}_{self.secret}"
 
 
 def key_id_of(text: str) -> str:
-    """The id in a key's id, in a whole key or in its part after `ant_`; never gives back what may hold a secret.
+    """Return the id in an id, a whole key or the part of one after `ant_`; never return what may hold a secret.
 
     Raises:
         InvalidInputError: it is none of these.
@@ -88,16 +88,16 @@ class KeyRecord(BaseModel):
     limits: KeyLimits = KeyLimits()
 
     def expired(self, now: datetime) -> bool:
-        """Whether its time is over."""
+        """Return whether the key has expired."""
         return self.expires is not None and now >= self.expires
 
     def caller(self) -> Caller:
-        """Whoever presents the key."""
+        """Return the caller that presents the key."""
         return Caller(self.tenant, self.id, frozenset(self.scopes), self.limits)
 
 
 def find(key: Key, records: Mapping[str, KeyRecord]) -> KeyRecord | None:
-    """The key's record; the work is the same where there is none, so that ids cannot be probed for."""
+    """Return the key's record, if any; the work is the same if there is none, so that ids cannot be probed."""
     record = records.get(key.id)
     same = hmac.compare_digest(key.hash, _NO_HASH if record is None else record.hash)
     return record if same else None

@@ -1,4 +1,4 @@
-"""Rate and concurrency limits of each key: over all replicas while Redis is there, else of this process alone."""
+"""Rate and concurrency limits of each key: across all replicas while Redis is up, else in this process alone."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -12,17 +12,17 @@ from service.errors import ConcurrencyLimitError, RateLimitedError, StoreUnavail
 from service.telemetry.logs import get_logger
 
 _RENEWALS = 3
-"""How often a place is renewed within its lease: two renewals may fail before it is lost."""
+"""How often a place is renewed within its lease: two renewals may fail before the place is lost."""
 
 _log = get_logger(__name__)
 
 
 class Limiter:
-    """Refuses what is beyond a key's limits, before it is queued: splitting a text has been paid for by then.
+    """Refuses what exceeds a key's limits before it is queued, though only after its text has been split.
 
     `per_minute` (sentences) and `concurrency` (requests and streams under way) are the limits of keys that have none
-    of their own; 0 is no limit. Where a key has no limit nothing is asked of Redis. While Redis is away each process
-    lets through what the limits say, and forgets that when Redis is back.
+    of their own; 0 means no limit. Redis is not asked about a key without limits. While Redis is away, each process
+    applies the limits by itself; what it has counted is not carried over once Redis is back.
     """
 
     def __init__(
@@ -44,13 +44,13 @@ class Limiter:
         self._giving_back: set[asyncio.Task[None]] = set()
 
     async def spend(self, caller: Caller, sentences: int) -> Quota | None:
-        """Count sentences against the caller's minute: for a stream, each one as it comes, before it is appended.
+        """Count sentences against the caller's minute; a stream counts each one as it comes, before it is appended.
 
-        More than the limit allows in a whole minute count as the whole limit. Gives how the quota stands, None where
-        there is no limit.
+        More sentences than a whole minute allows count as the whole limit. Returns how the quota stands, None if there
+        is no limit.
 
         Raises:
-            RateLimitedError: they are too many now; nothing has been counted.
+            RateLimitedError: they are too many at the moment; nothing has been counted.
         """
         _, quota = await self._admit(caller, self._rate(caller, sentences))
         return quota
@@ -59,16 +59,16 @@ class Limiter:
         """Hold one of the caller's places while the context is open: for a stream, from its handshake to its end.
 
         Raises:
-            ConcurrencyLimitError: they are all taken.
+            ConcurrencyLimitError: all places are taken.
         """
         return self.admit(caller, 0)
 
     @asynccontextmanager
     async def admit(self, caller: Caller, sentences: int) -> AsyncIterator[Quota | None]:
-        """`spend` and `hold` in one round trip: a request that is refused by one has not used the other.
+        """Combine `spend` and `hold` in one round trip: a request that one of them refuses has not used the other.
 
         Raises:
-            RateLimitedError, ConcurrencyLimitError: one limit is reached.
+            RateLimitedError, ConcurrencyLimitError: the limit is reached.
         """
         demand = self._rate(caller, sentences)
         places = caller.limits.concurrency or self._concurrency
@@ -82,7 +82,7 @@ class Limiter:
         try:
             yield quota
         finally:
-            given_up.set()  # a renewal that is under way ends first, or it would take the place anew
+            given_up.set()  # a renewal that is under way has to end first, or it would take the place again
             await asyncio.shield(self._give_back(limits, caller.key_id, demand.token, renewing))
 
     def _rate(self, caller: Caller, sentences: int) -> Demand:
@@ -90,7 +90,7 @@ class Limiter:
         return Demand(min(sentences, per_minute), per_minute, asked=sentences)
 
     async def _admit(self, caller: Caller, demand: Demand) -> tuple[KeyedLimits, Quota | None]:
-        """Ask Redis, or this process while it is away; gives which of the two has answered."""
+        """Ask Redis, or this process while Redis is away; return which of the two answered, and the quota."""
         if not (demand.sentences or demand.places):
             return self._local, None
         limits = self._shared
@@ -104,7 +104,7 @@ class Limiter:
         return limits, Quota.after(demand, verdict) if demand.per_minute else None
 
     async def _ask(self, limits: KeyedLimits, key_id: str, demand: Demand) -> Verdict:
-        """Ask one of the two; whoever is cancelled meanwhile keeps no place that the answer gives."""
+        """Ask one of the two; if cancelled meanwhile, give back the place that the answer may grant."""
         if not demand.places:
             return await limits.admit(key_id, demand)
         asking = asyncio.create_task(limits.admit(key_id, demand))
@@ -115,7 +115,7 @@ class Limiter:
             raise
 
     def _give_back(self, limits: KeyedLimits, key_id: str, token: str, before: asyncio.Task[Any]) -> asyncio.Task[None]:
-        """Begin to give a place back once `before` has ended, which might take it; goes on without who has begun it."""
+        """Give a place back, in a task of its own, once `before`, which may still take the place, has ended."""
 
         async def give_back() -> None:
             await asyncio.gather(before, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Limits of one process, by its own clock: what holds while Redis is away. Same rules as `lua/admit.lua`."""
+"""Limits of one process, by its own clock, for while Redis is away; the rules are those of `lua/admit.lua`."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from service.access.quota import WINDOW_SECONDS, Demand, Verdict
 
 
 class MovingWindow:
-    """What has been spent in the last minute; times are seconds of one clock and do not go back."""
+    """What has been spent in the last minute; times are seconds of one clock and never go back."""
 
     def __init__(self) -> None:
         self._entries: deque[tuple[float, int]] = deque()
         self._spent = 0
 
     def spent(self, now: float) -> int:
-        """All that still counts."""
+        """Return all that still counts."""
         while self._entries and self._entries[0][0] <= now - WINDOW_SECONDS:
             self._spent -= self._entries.popleft()[1]
         return self._spent
@@ -27,7 +27,7 @@ class MovingWindow:
             self._spent += amount
 
     def seconds_until(self, freed: int, now: float) -> float:
-        """How long until at least `freed` of what counts now counts no more; 0 where nothing does."""
+        """Return how long until at least `freed` of what counts now no longer counts; 0 if nothing counts."""
         for at, amount in self._entries:
             freed -= amount
             if freed <= 0:
@@ -42,7 +42,7 @@ class _Use:
 
 
 class LocalLimits:
-    """Counts in this process alone. Keeps a little for each key that has been used here."""
+    """Counts in this process alone; keeps a little memory for each key that has been used here."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

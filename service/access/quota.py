@@ -10,32 +10,32 @@ WINDOW_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a request wants of its key: sentences of the minute, a place among those under way, or both."""
+    """What a request wants of its key: sentences of the minute, a place among the requests under way, or both."""
 
     sentences: int = 0
     per_minute: int = 0
-    """Sentences that may be spent in a minute; 0 is no limit."""
+    """Sentences that may be spent in a minute; 0 means no limit."""
     token: str = ""
     """Names the place that is wanted."""
     places: int = 0
-    """Places that there are; 0 wants none."""
+    """Places that the key has in all; 0 if no place is wanted."""
     asked: int = 0
-    """Sentences of the request, of which no more count than a minute has."""
+    """Sentences of the request, of which `sentences` count: no more than a minute allows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a demand was met, as a whole or not at all; otherwise by which limit it was refused."""
+    """Whether a demand was met as a whole, or else which limit refused it."""
 
     outcome: Literal["admitted", "rate", "places"]
     remaining: int
-    """Sentences of the minute that are left."""
+    """Sentences left of the minute."""
     seconds: float
-    """Until more of them are left; where the rate refused, until as many are as were wanted."""
+    """Time until more of them are left or, if the rate refused the demand, until it could be met."""
 
 
 class KeyedLimits(Protocol):
-    """Counts what each key uses; never one key's use on another."""
+    """Counts what each key uses, separately for each."""
 
     async def admit(self, key_id: str, demand: Demand) -> Verdict:
         """Meet a demand as a whole or not at all."""
@@ -49,7 +49,7 @@ class KeyedLimits(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How a key's rate stands after a request; `seconds` from now more will be left."""
+    """How a key's rate stands after a request; in `seconds`, more will be left."""
 
     per_minute: int
     remaining: int
@@ -57,11 +57,11 @@ class Quota:
 
     @classmethod
     def after(cls, demand: Demand, verdict: Verdict) -> "Quota":
-        """How the rate stands after a demand; seconds are rounded up, so that waiting for them is enough."""
+        """Return how the rate stands after a demand; seconds are rounded up, so that waiting for them is enough."""
         return cls(demand.per_minute, verdict.remaining, math.ceil(verdict.seconds))
 
     def headers(self) -> dict[str, str]:
-        """The fields of draft-ietf-httpapi-ratelimit-headers; their unit is a sentence."""
+        """Return the header fields of draft-ietf-httpapi-ratelimit-headers; their unit is a sentence."""
         return {
             "RateLimit": f'"default";r={self.remaining};t={self.seconds}',
             "RateLimit-Policy": f'"default";q={self.per_minute};w={WINDOW_SECONDS}',

@@ -1,6 +1,6 @@
-"""Limits over all replicas, in Redis and by its clock; the rules are in `lua/admit.lua`.
+"""Limits across all replicas, in Redis and by its clock; the rules are in `lua/admit.lua`.
 
-A place is held by a lease, so that those of a replica that has died come back by themselves.
+A place is held by a lease, so that the places of a replica that has died become free by themselves.
 """
 
 from service.access.quota import Demand, Verdict
@@ -33,5 +33,5 @@ class SharedLimits:
 
 
 def _names(key_id: str) -> list[str]:
-    """What a key has spent, and its places; the braces put them into one slot of a Redis Cluster."""
+    """Name what a key has spent, and its places; the braces put both into one slot of a Redis Cluster."""
     return [f"antecedent:{{limits:{key_id}}}:{part}" for part in ("spent", "places")]

@@ -9,7 +9,7 @@ from service.access.keys import KeyRecord
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All keys by id, as they were at once; another `version` means other keys."""
+    """All keys by id, as of one moment; a different `version` means different keys."""
 
     version: str
     records: Mapping[str, KeyRecord]
@@ -18,15 +18,15 @@ class Snapshot:
 class KeyStorage(Protocol):
     """Keeps records of keys.
 
-    Every operation raises KeyStorageError where what is stored cannot be read or written, and StoreUnavailableError
+    Every operation raises KeyStorageError if what is stored cannot be read or written, and StoreUnavailableError
     while Redis is away.
     """
 
     async def read(self, seen: str | None = None) -> Snapshot | None:
-        """All keys, or None where the version is still the one that has been `seen`."""
+        """Return all keys, or None if their version is still `seen`."""
 
     async def add(self, record: KeyRecord) -> None:
-        """Keep one more."""
+        """Keep one more record."""
 
     async def remove(self, key_id: str) -> bool:
-        """Forget one; gives whether it was there."""
+        """Forget a record; return whether it was there."""
