@@ -1,6 +1,6 @@
 """A stream from its first sentence to its end: sentences are answered in order, and none overtakes another.
 
-Knows nothing of WebSockets but that messages come and go, and that the other side may be gone.
+Knows nothing of WebSockets except that messages come and go, and that the other side may be gone.
 """
 
 import asyncio
@@ -37,24 +37,24 @@ from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import note_error, span
 
 MOST_INVALID = 16
-"""Messages in a row that are no sentences, after which a stream is ended."""
+"""Invalid messages in a row after which a stream is ended."""
 _LAST_ERRORS: dict[type[AntecedentError], Ending] = {
     ForbiddenError: KEY_REFUSED,
     SessionNotFoundError: SESSION_NOT_FOUND,
     UnauthenticatedError: KEY_REFUSED,
 }
-"""Errors after which every further sentence would get the same."""
+"""Errors that end a stream, because every further sentence would get the same."""
 
 
 class GoneError(Exception):
-    """The other side is not there any more; what a channel raises."""
+    """The other side is gone; raised by channels."""
 
 
 class Channel(Protocol):
     """Where messages come from and go to; both calls raise GoneError once the other side is gone."""
 
     async def receive(self) -> str | bytes:
-        """The next message."""
+        """Return the next message."""
 
     async def send(self, message: str) -> None:
         """Send a message; waits while the other side is slow to read."""
@@ -63,8 +63,8 @@ class Channel(Protocol):
 class Conversation:
     """The sentences of one stream, which has been told the session's `next_position`.
 
-    `admit` lets one more sentence through, or raises why not. While as many are under way as may be, one more message
-    is read, and no other.
+    `admit` lets one more sentence through, or raises the error why not. While as many sentences are under way as are
+    allowed, only one more message is read.
     """
 
     def __init__(
@@ -91,13 +91,13 @@ class Conversation:
         self._placing = asyncio.Lock()  # first come, first served: sentences are placed in the order in which they came
         self._behind = False
         self._least = 0
-        """Where the next sentence may stand at the earliest: after those of this stream, if they were taken out too."""
+        """The earliest position of the next sentence: after those of this stream, even if they have been withdrawn."""
 
     async def run(self, channel: Channel, soon: EndingSoon) -> Ending:
-        """Talk until there is a reason to end; what is under way by then is answered first.
+        """Talk until there is a reason to end, and first answer what is under way by then.
 
-        If the other side is gone, what is under way is given back instead, the last sentence first: so the document
-        keeps none without an answer but before one that has an answer.
+        If the other side is gone, what is under way is withdrawn instead, the last sentence first: the document then
+        keeps a sentence without an answer only if one after it has an answer.
 
         Raises:
             GoneError: the other side is gone.
@@ -107,7 +107,7 @@ class Conversation:
         try:
             await asyncio.wait({writing, reading}, return_when=asyncio.FIRST_COMPLETED)
             if writing.done():
-                await writing  # it has failed: nothing has told it to end
+                await writing  # raises, since it has failed: nothing has told it to end
             ending = await reading
             self._answers.end()
             await writing
@@ -135,7 +135,7 @@ class Conversation:
         return soon.ending.result()
 
     async def _next(self, channel: Channel, soon: EndingSoon) -> str | bytes | None:
-        """The next message; None where the stream is to end."""
+        """Return the next message; None if the stream is to end."""
         receiving = asyncio.create_task(channel.receive())
         waiting: set[asyncio.Future[str | bytes] | asyncio.Future[Ending]] = {receiving, soon.ending}
         try:
@@ -162,18 +162,18 @@ class Conversation:
             return await self._answer(request, soon)
 
     async def _answer(self, request: SentenceRequest, soon: EndingSoon) -> str:
-        """The message that answers a sentence, or tells why there is no answer."""
+        """Return the message that answers a sentence, or says why there is no answer."""
         position = request.position
         began = time.perf_counter()
         deadline = moment_in(request.deadline_seconds)
         try:
-            async with self._placing, until(deadline):  # who has waited too long for others is behind, too
+            async with self._placing, until(deadline):  # one that waits too long for others is not placed, either
                 placed = await self._place(request)
             position = placed.appended.position
             async with until(deadline):
                 answer = await self._sessions.answer(placed)
         except AntecedentError as error:
-            if isinstance(error, PositionGapError):  # a Redis may lose a sentence before it has its answer, too
+            if isinstance(error, PositionGapError):  # also raised if Redis loses a sentence before it is answered
                 self._next_position = error.extras["next_position"]
             if type(error) in _LAST_ERRORS:
                 soon.end(_LAST_ERRORS[type(error)])
@@ -183,19 +183,19 @@ class Conversation:
         return messages.translation(answer)
 
     async def _place(self, request: SentenceRequest) -> Placed:
-        """Give a sentence its place. One that names none comes after the one before it on the stream, or not at all."""
+        """Give a sentence its place; one without a position follows the one before it on the stream, or is refused."""
         if request.position is None and self._behind:
             raise PositionGapError(
                 "an earlier message has no place in the document: send it again, and then this one, with position",
                 next_position=self._next_position,
             )
         self._behind = True
-        await asyncio.sleep(0)  # a deadline that is over by now ends it here, before it counts
+        await asyncio.sleep(0)  # a deadline that has passed ends it here, before it counts
         await self._admit()
         placed = await self._sessions.place(self._document, request.text, position=request.position, least=self._least)
         self._behind = False
         after, self._next_position = placed.appended.position + 1, placed.appended.next_position
-        # What stands last is the end of the document, whatever of it has been lost since.
+        # What is placed last is the end of the document, even if some of the document has been lost.
         self._least = after if after == self._next_position else max(self._least, after)
         return placed
 

@@ -1,4 +1,4 @@
-"""Work at the same time, with results in the order in which it was begun. Knows no socket and no sentence."""
+"""Concurrent work, with results in the order in which it was begun. Knows nothing of sockets or sentences."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -8,7 +8,7 @@ _T = TypeVar("_T")
 
 
 class InOrder(Generic[_T]):
-    """At most `most` pieces of work that have been begun and whose results have not been dealt with."""
+    """Runs pieces of work, of which at most `most` may be begun without their results having been dealt with."""
 
     def __init__(self, most: int) -> None:
         self._room = asyncio.Semaphore(most)
@@ -21,7 +21,7 @@ class InOrder(Generic[_T]):
         return len(self._begun)
 
     async def room(self) -> None:
-        """Wait until one more may begin; `begin` comes next."""
+        """Wait until one more may begin; call `begin` next."""
         await self._room.acquire()
 
     def begin(self, work: Coroutine[Any, Any, _T]) -> None:
@@ -35,10 +35,10 @@ class InOrder(Generic[_T]):
         self._queue.put_nowait(None)
 
     async def results(self) -> AsyncIterator[_T]:
-        """The result of each, in order; one counts as dealt with when the next is asked for.
+        """Yield the result of each, in order; one counts as dealt with when the next is asked for.
 
         Raises:
-            Exception: what the work whose turn it is has raised.
+            Exception: whatever was raised by the work whose turn it is.
         """
         while (task := await self._queue.get()) is not None:
             yield await asyncio.shield(task)  # only `cancel` stops work, in its own order

@@ -1,4 +1,4 @@
-"""Messages of a stream, which are JSON objects: what a client sends, and what it is answered."""
+"""Messages of a stream, which are JSON objects: what a client sends, and what it gets in return."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from service.store.document import State
 from service.strict_json import JsonLimits, NotStrictJsonError, parse
 
 _LIMITS = JsonLimits(depth=16, values=64)
-"""Of a message, far beyond what a sentence has: what is wrong with one that is a little odd is told by its members."""
+"""Limits of a message, far above any sentence's: if one is slightly odd, the error is then about its members."""
 
 
 def sentence(message: str | bytes) -> SentenceRequest:
-    """The sentence in a message of a client.
+    """Return the sentence in a client's message.
 
     Raises:
-        InvalidMessageError: there is none; says what is wrong where, and repeats nothing that may be a text.
+        InvalidMessageError: there is none; says what is wrong where, and repeats nothing that may be text.
     """
     if isinstance(message, bytes):
         raise InvalidMessageError("a message must be text, not binary")
@@ -33,7 +33,7 @@ def sentence(message: str | bytes) -> SentenceRequest:
 
 
 def greeting(session_id: str, state: State) -> str:
-    """The first message of a stream."""
+    """Return the first message of a stream."""
     session = state.session
     return _json(
         {
@@ -47,12 +47,12 @@ def greeting(session_id: str, state: State) -> str:
 
 
 def translation(answer: TranslatedSentence) -> str:
-    """The answer of a sentence."""
+    """Return the answer to a sentence."""
     return _json({"type": "translation"} | answer.model_dump())
 
 
 def problem(error: AntecedentError, request_id: str, position: int | None) -> str:
-    """What stands in the place of an answer: the members of a problem, but `error` for its `type`."""
+    """Return what takes the place of an answer: the members of a problem, but with the `type` `error`."""
     members = message_of(error, request_id) | {"type": "error"}
     if position is not None:
         members["position"] = position

@@ -1,4 +1,4 @@
-"""The streams that are open in this process: how many there may be, and the word that they are to end."""
+"""The streams that are open in this process: how many there may be, and how they are told to end."""
 
 import asyncio
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from service.telemetry.metrics import Metrics
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a stream is ended, as the code and the reason with which it is closed."""
+    """Why a stream is ended: the code and the reason with which it is closed."""
 
     code: int
     reason: str
@@ -25,7 +25,7 @@ SESSION_NOT_FOUND = Ending(4404, "session not found")
 
 
 class EndingSoon:
-    """A place for the reason to end a stream: the first that is given counts."""
+    """Takes the reason to end a stream: the first one given counts."""
 
     def __init__(self) -> None:
         self.ending: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
@@ -45,7 +45,7 @@ class StreamLimits:
 
 
 class OpenStreams:
-    """At most `most` streams, with `limits` for each; after `drain` no more open."""
+    """At most `most` open streams, with `limits` for each; after `drain`, no more can be opened."""
 
     def __init__(self, most: int, limits: StreamLimits, metrics: Metrics) -> None:
         self.limits = limits
@@ -56,7 +56,7 @@ class OpenStreams:
 
     @contextmanager
     def opened(self) -> Iterator[EndingSoon]:
-        """Count one more until the end of the block; gives where to hear that it is to end.
+        """Count one more until the block ends; yield what says when the stream is to end.
 
         Raises:
             ShuttingDownError, TooManyStreamsError: none may be opened.
