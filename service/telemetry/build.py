@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def release() -> str:
-    """The version of the installed package; `unknown` in a source tree that has not been installed."""
+    """Return the version of the installed package; `unknown` in a source tree that has not been installed."""
     try:
         return version("antecedent")
     except PackageNotFoundError:
@@ -13,5 +13,5 @@ def release() -> str:
 
 
 def python() -> str:
-    """The version of Python."""
+    """Return the version of Python."""
     return platform.python_version()

@@ -1,4 +1,4 @@
-"""Writes lines that nobody may be reading: one that is not taken at once is dropped, and holds up no request."""
+"""A log handler that never waits for a reader: a line that is not taken at once is dropped, and delays no request."""
 
 import io
 import logging
@@ -9,11 +9,11 @@ from typing import TextIO
 import structlog
 
 _AT_ONCE = select.PIPE_BUF
-"""Bytes that a pipe which takes any takes whole."""
+"""Bytes that a pipe takes all at once if it takes any."""
 
 
 class LogHandler(logging.StreamHandler[TextIO]):
-    """Writes each line whole, or not at all, and how many it has dropped with the next one that it can write."""
+    """Writes each line whole or not at all; after the next one that it can write, says how many it has dropped."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
@@ -21,7 +21,7 @@ class LogHandler(logging.StreamHandler[TextIO]):
         self._within_line = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line, if it is taken."""
+        """Write a line if it is taken at once."""
         try:
             if not self._write(f"{self.format(record)}{self.terminator}"):
                 self._dropped += 1
@@ -48,7 +48,7 @@ class LogHandler(logging.StreamHandler[TextIO]):
 
 
 def _takes(descriptor: int) -> bool:
-    """Whether something can be written without waiting; also where that is an error, which then says so."""
+    """Return whether a write would not wait, be it because of an error, which the write then raises."""
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     return bool(poll.poll(0))

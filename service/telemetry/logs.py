@@ -1,6 +1,6 @@
-"""One JSON object a line on standard error, with the ids of request and key; never text, ids or keys of a user.
+"""Logs: one JSON object a line on standard error, with the ids of request and key; never a user's text, ids or keys.
 
-An exception is logged by its type and the places that it came through: its message may quote what a user sent.
+An exception is logged by its type and the places that it came through, since its message may quote what a user sent.
 """
 
 import logging
@@ -41,20 +41,20 @@ def configure(level: str, stream: TextIO | None = None) -> None:
 
 
 def log_unretrieved(_loop: object, context: dict[str, Any]) -> None:
-    """Log what asyncio has found that nobody awaits or catches; its own words for it may quote what a user sent."""
+    """Log an error that asyncio found nobody to await or catch; asyncio's own message may quote what a user sent."""
     error = context.get("exception")
     places = {"error": type(error).__name__, "where": where(error)} if isinstance(error, BaseException) else {}
     get_logger(__name__).error("error_of_nobody", **places)
 
 
 def get_logger(name: str) -> Log:
-    """A logger whose lines carry `logger: name`."""
+    """Return a logger whose lines carry `logger: name`."""
     logger: Log = structlog.get_logger(name)
     return logger
 
 
 def where(error: BaseException) -> list[str]:
-    """The places that an exception came through, outermost first: `file:line function`, and nothing of its message."""
+    """Return the places an exception came through, outermost first, as `file:line function`, without its message."""
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
 
 
@@ -78,7 +78,7 @@ def _name_trace(_logger: WrappedLogger, _method: str, event: EventDict) -> Event
 
 
 def _without_exceptions_in_words(record: logging.LogRecord) -> bool:
-    """Have a library name an exception that it says something of by its type: a collector's address may hold a key."""
+    """Replace exceptions in a library's message by their types: a collector's address, for one, may hold a key."""
     if isinstance(record.args, tuple):
         record.args = tuple(type(each).__name__ if isinstance(each, BaseException) else each for each in record.args)
     return True

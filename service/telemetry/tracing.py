@@ -1,7 +1,7 @@
-"""OpenTelemetry traces: off unless a collector is named, and then made of names, numbers and codes only.
+"""OpenTelemetry traces: off unless a collector is named, and made of names, numbers and codes only.
 
-Whoever traces is handed a `Tracer` of OpenTelemetry's API. The SDK, which samples and exports, is imported only where
-traces are on. A span never holds text, ids or keys of a user, nor the message of an error, which may quote them.
+Code that traces is handed a `Tracer` of OpenTelemetry's API. The SDK, which samples and exports, is imported only if
+traces are on. A span never holds a user's text, ids or keys, nor the message of an error, which may quote them.
 """
 
 import os
@@ -23,25 +23,25 @@ NO_TRACER: Final[Tracer] = NoOpTracer()
 """Records nothing."""
 
 _HEADER: Final = re.compile(r"[!#-'*+\-.0-9A-Z^-z|~]+[ \t]*=[ !#-+\--:<-\[\]-~\t]*")
-"""One of a collector's in an environment variable, as OpenTelemetry takes it."""
+"""A header for the collector in an environment variable, in OpenTelemetry's syntax."""
 _TRACEPARENT = "traceparent"
 _PATH = "/v1/traces"
 _EXPORT_SECONDS = 5
 _END_SECONDS = 2.0
-"""A collector that does not answer holds up the end of a process for no longer than this."""
+"""How long a collector that does not answer may delay the end of a process."""
 
 
 @contextmanager
 def tracing(endpoint: str | None, *, ratio: float, process: str) -> Iterator[Tracer]:
-    """A tracer for one process; what it has recorded is exported as it goes, and at the end.
+    """Yield a tracer for one process; what it records is exported as it goes, and at the end.
 
     Args:
         endpoint: the collector's OTLP/HTTP address, without a path of its own; None: no traces.
-        ratio: of the traces that begin here, how many are recorded; of others their beginning has decided.
-        process: what this process is to the others: `http` or `worker`.
+        ratio: the part of the traces begun here that is recorded; for others, it was decided where they began.
+        process: the role of this process: `http` or `worker`.
 
     Raises:
-        SettingsError: a variable of OpenTelemetry's has a value that it cannot have.
+        SettingsError: an environment variable of OpenTelemetry's has an invalid value.
     """
     if endpoint is None:
         yield NO_TRACER
@@ -80,7 +80,7 @@ def tracing(endpoint: str | None, *, ratio: float, process: str) -> Iterator[Tra
 
 
 def _check_headers() -> None:
-    """See to it that the SDK can read them: one that it cannot it writes into the log, with the key that is in it."""
+    """Make sure that the SDK can parse the headers: it would log one that it cannot, with any key in it."""
     for name in ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"):
         headers = filter(None, map(str.strip, os.environ.get(name, "").split(",")))
         if not all(map(_HEADER.fullmatch, headers)):
@@ -96,9 +96,9 @@ def span(
     parent: Context | None = None,
     attributes: Mapping[str, str | int] | None = None,
 ) -> Iterator[Span]:
-    """A span around the block, current in it; an error is noted by its type alone.
+    """Open a span around the block, and make it current there; an error is noted by its type alone.
 
-    `parent` None is the current span; an empty context begins a trace.
+    The default `parent` is the current span; an empty context begins a trace.
     """
     with tracer.start_as_current_span(
         name,
@@ -126,25 +126,25 @@ def attached(context: Context) -> Iterator[None]:
 
 
 def traceparent(of: Span) -> str | None:
-    """A span as a W3C `traceparent`; None where it is none."""
+    """Return a span as a W3C `traceparent`; None if it is not valid."""
     carrier: dict[str, str] = {}
     TraceContextTextMapPropagator().inject(carrier, trace.set_span_in_context(of, Context()))
     return carrier.get(_TRACEPARENT)
 
 
 def context_of(given: str | None) -> Context:
-    """The context of a W3C `traceparent` from elsewhere, empty where there is none or it is malformed.
+    """Return the context of a received W3C `traceparent`, empty if there is none or it is malformed.
 
-    `tracestate`, in which a client may write what it likes, is not taken over.
+    `tracestate`, in which a client may write what it likes, is ignored.
     """
     return TraceContextTextMapPropagator().extract({} if given is None else {_TRACEPARENT: given}, Context())
 
 
 def note_error(code: str) -> None:
-    """Say on the current span by which stable code a client was told of an error."""
+    """Record on the current span the stable code of the error that a client was told of."""
     trace.get_current_span().set_attribute("antecedent.error.code", code)
 
 
 def current() -> trace.SpanContext:
-    """The identity of the current span; invalid where there is none."""
+    """Return the identity of the current span; invalid if there is none."""
     return trace.get_current_span().get_span_context()

@@ -1,4 +1,4 @@
-"""Metrics of the worker processes, looked up when somebody asks for them."""
+"""Metrics of the worker processes, collected when they are asked for."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The workers of a model: how many there should be and how many are alive, and the bytes that these hold."""
+    """The workers of a model: how many there should be, how many are alive, and the bytes of memory that they hold."""
 
     model: str
     size: int
@@ -18,17 +18,17 @@ class Workers:
 
 
 class WorkerCollector(Collector):
-    """Counts the workers of each model that is loaded, and their memory."""
+    """Counts the workers of each loaded model, and their memory."""
 
     def __init__(self, workers: Callable[[], Iterable[Workers]]) -> None:
         self._workers = workers
 
     def describe(self) -> Iterator[Metric]:
-        """The metrics, without values: nothing needs to be loaded yet."""
+        """Yield the metrics without values, since nothing need be loaded yet."""
         yield from _families()
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics as they are now."""
+        """Yield the metrics as they are now."""
         configured, alive, memory = _families()
         for workers in self._workers():
             configured.add_metric([workers.model], workers.size)
