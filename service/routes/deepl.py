@@ -1,4 +1,4 @@
-"""DeepL's interface, as far as texts go: for programs that have a client of DeepL, and take another address."""
+"""DeepL's interface for texts, for programs whose DeepL client can be given another address."""
 
 from typing import Annotated, Final
 
@@ -29,7 +29,7 @@ async def translate_texts(
     body: Annotated[TextsRequest, Depends(_body)], request: Request, who: CallerDep, parts: ServicesDep
 ) -> TextsAnswer:
     """Translates each text by itself, or as the next of the document that the client names."""
-    # The language of a document is that of its first call: a guess by a word of a later one would be another document.
+    # A document keeps the language of its first call: guessed from a later text, it might name another document.
     guessed_by = body.text if body.document_id is None else ()
     source = await source_of(body.source_lang, body.target_lang, parts.models.catalogue.models, guessed_by)
     source_lang = source.language
@@ -60,7 +60,7 @@ async def _in_its_document(
 
 
 async def _kind(request: Request) -> str | None:
-    """Source or target; DeepL's own clients say it in a body: that of Python asks with GET, that of Java with POST."""
+    """Return `source` or `target`. DeepL's own clients put it in the body: Python's sends a GET, Java's a POST."""
     if "type" in request.query_params or request.headers.get("content-length", "0") == "0":
         return request.query_params.get("type")
     return (await members_of(request)).get("type")

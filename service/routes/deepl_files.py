@@ -1,4 +1,4 @@
-"""Files by DeepL's interface: sent, translated one after the other, and asked for when they are ready."""
+"""Files through DeepL's interface: sent, translated one after the other, and fetched when they are ready."""
 
 from typing import Annotated
 
@@ -35,7 +35,7 @@ SecretDep = Annotated[str, Depends(_key)]
 
 
 @router.post("")
-@router.post("/")  # as DeepL's client for Java has it
+@router.post("/")  # as DeepL's client for Java sends it
 async def send_file(
     who: CallerDep, sent: Annotated[tuple[FileRequest, bytes], Depends(_sent)], request: Request, parts: ServicesDep
 ) -> FileHandle:

@@ -1,4 +1,4 @@
-"""Glossaries by version 2 of DeepL's interface, which knows those of one pair of languages alone."""
+"""Glossaries through version 2 of DeepL's interface, which knows only those of a single language pair."""
 
 from typing import Annotated
 

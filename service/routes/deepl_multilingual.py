@@ -1,4 +1,4 @@
-"""Glossaries by version 3 of DeepL's interface: the same, which may have several pairs of languages, and change."""
+"""Glossaries through version 3 of DeepL's interface: they may have several language pairs, and may be changed."""
 
 from typing import Annotated
 

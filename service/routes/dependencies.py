@@ -1,4 +1,4 @@
-"""What the routes are given: the parts of the service, and answers that end when the client leaves."""
+"""What the routes depend on: the parts of the service, the caller, and answers that end when the client leaves."""
 
 import asyncio
 import re

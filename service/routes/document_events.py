@@ -1,4 +1,4 @@
-"""A translated document as server-sent events, sentence by sentence as they become ready."""
+"""A translated document as server-sent events, each sentence as soon as it is ready."""
 
 import asyncio
 import time
@@ -48,7 +48,7 @@ def wants_events(request: Request) -> bool:
 
 
 def _weighted(media_range: str) -> tuple[str, float]:
-    """A media range and its weight (RFC 9110, 12.4.2); one that is no number counts as not given."""
+    """Return a media range and its weight (RFC 9110, 12.4.2); a weight that is not a number counts as not given."""
     name, *parameters = (part.strip() for part in media_range.split(";"))
     weight = next((value for key, _, value in (each.partition("=") for each in parameters) if key == "q"), "1")
     with suppress(ValueError):
@@ -120,16 +120,16 @@ async def _ready(stream: DocumentStream, seconds: float, deadline: float | None)
 
 
 def _measure(request: Request, parts: Services) -> None:
-    """Note how long a reader has waited for the first sentence."""
+    """Record how long the reader has waited for the first sentence."""
     parts.metrics.first_sentence_seconds.observe(time.perf_counter() - request.state.began)
 
 
 def _problem(request: Request, parts: Services, error: AntecedentError) -> dict[str, Any]:
-    """What the client is told of an error after which no more sentences come."""
+    """Return what the client is told of an error after which no more sentences come."""
     parts.metrics.rejections.labels(error.code).inc()
     return message_of(error, request.state.request_id)
 
 
 def _event(kind: str, data: str) -> bytes:
-    """An event of JSON, in which no line ends even for clients that know more ends of lines than the format does."""
+    """Format JSON as an event of one line, even for clients that know more line ends than the format does."""
     return format_sse_event(event=kind, data_str=data.translate(_ESCAPED))

@@ -36,7 +36,7 @@ async def translate_document(
     deadline = moment_in(body.deadline_seconds)
     async with AsyncExitStack() as held, until(deadline):
         prepared = await held.enter_async_context(parts.documents.prepare(body))
-        counted = max(1, len(prepared.sentences))  # a text without any has been looked through as well
+        counted = max(1, len(prepared.sentences))  # a text without sentences has been split as well
         await held.enter_async_context(admitted(request, parts, who, counted))
         as_events = wants_events(request)
         stream = held.enter_context(parts.documents.stream(prepared, awaited=as_events))

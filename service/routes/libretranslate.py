@@ -1,8 +1,8 @@
-"""LibreTranslate's interface: for programs that have a client of it, and take another address.
+"""LibreTranslate's interface, for programs whose LibreTranslate client can be given another address.
 
-Such clients put their key among the members of the body. So here a body is read before anybody is known, up to a
-limit of its own (`http/guards.py`) and not for long; a key in a header is taken as well. Some have no body, and all
-members in the address. They ask for the languages without a key.
+Such clients send their key as a member of the body. So here a body is read before the caller is known, up to a limit
+of its own (`http/guards.py`) and not for long; a key in a header is accepted as well. Some clients send no body, and
+all members in the address. They ask for the languages without a key.
 """
 
 import asyncio
@@ -41,11 +41,11 @@ router = APIRouter(prefix="/libretranslate", include_in_schema=False)
 
 
 async def _members(request: Request, parts: ServicesDep) -> dict[str, Any]:
-    """The members of the body but its key; who makes the request is in its `state.caller` from then on.
+    """Return the members of the body except the key, and set the request's `state.caller` to the key's caller.
 
     Raises:
         UnauthenticatedError, KeysUnavailableError: see `Access.identify`.
-        HTTPException: see `members_of`; or the body has not come in time.
+        HTTPException: see `members_of`; or the body did not come in time.
     """
     try:
         async with asyncio.timeout(BODY_SECONDS):

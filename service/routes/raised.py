@@ -1,4 +1,4 @@
-"""What the routes raise, for the OpenAPI document: errors by what a route does."""
+"""The errors that routes raise, for the OpenAPI document, grouped by what a route does."""
 
 from typing import Final
 

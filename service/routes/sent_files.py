@@ -1,4 +1,4 @@
-"""Files as any of the interfaces takes and gives them."""
+"""Sent and translated files, as all interfaces receive and return them."""
 
 import hashlib
 from dataclasses import dataclass, replace

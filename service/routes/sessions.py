@@ -53,7 +53,7 @@ _POSITION = re.compile(r"0|[1-9][0-9]*")
 
 
 def _as_in_json(written: str) -> str:
-    """What pydantic would take for a number although JSON knows better: 0.0, 0_0, +0, 00."""
+    """Refuse what pydantic would take for a number, but JSON does not: 0.0, 0_0, +0, 00."""
     if _POSITION.fullmatch(written) is None:
         raise ValueError("must be digits without leading zeros")
     return written

@@ -1,4 +1,4 @@
-"""Documents that grow sentence by sentence, over one WebSocket; docs/streams.md has the protocol."""
+"""Documents that grow sentence by sentence over one WebSocket; docs/streams.md describes the protocol."""
 
 import asyncio
 from collections.abc import Iterator
@@ -93,7 +93,7 @@ class _SocketChannel:
 
     async def close(self, ending: Ending, seconds: float) -> None:
         with _gone():
-            async with asyncio.timeout(seconds):  # who reads nothing has no room for a close either
+            async with asyncio.timeout(seconds):  # a client that reads nothing has no room for a close either
                 await self._socket.close(ending.code, ending.reason)
 
 

@@ -1,4 +1,4 @@
-"""Texts that are translated each by itself, as the clients of other services send them."""
+"""Texts that are translated one by one, each by itself, as clients of other services send them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ async def each_alone(asked: Asked, before: str, request: Request, who: Caller, p
 async def _at_once(
     texts: Sequence[ReadText], requests: Sequence[DocumentRequest], documents: Documents, number: int
 ) -> list[Ranked]:
-    """The translations of texts for which there are places in the queue at the same time, of a number in all."""
+    """Translate those of `number` texts for which there are places in the queue at the same time."""
     async with AsyncExitStack() as held:
         pairs = zip(texts, requests, strict=True)
         prepared = [await held.enter_async_context(documents.prepare(each, text.segmented)) for text, each in pairs]
