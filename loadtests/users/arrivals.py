@@ -1,4 +1,4 @@
-"""When users come, and what each brings: drawn beforehand, so that no answer has a say in it."""
+"""When users come, and what each brings: drawn in advance, so that answers cannot influence it."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -13,20 +13,21 @@ class Arrival:
     """A user who brings a document."""
 
     number: int
-    """Of the document."""
+    """The number of the document."""
     moments: tuple[float, ...]
     """When each sentence is due, in seconds from the start of the run; those of a whole document are due together."""
 
 
 def arrivals(kind: Kind, load: Open, scenario: Scenario, rng: random.Random) -> list[Arrival]:
-    """The users of one kind, in the order in which they come.
+    """Return the users of one kind, in the order in which they come.
 
-    They come as a Poisson process. Where somebody speaks for a while, some are speaking already when the run begins: as
-    many, with as much left to say, as if it had gone on before. Long documents are met more often then, as they take
-    longer, and pauses that have begun are still as long on average. When the run ends, nobody says any more.
+    They come as a Poisson process. If users speak for a while, some are already speaking when the run begins: as many,
+    and with as much left to say, as if it had been going on before. Among these, long documents are more frequent, as
+    they take longer; and the rest of a pause already begun is, on average, as long as a whole one. When the run ends,
+    nobody says any more.
 
-    Where by chance nobody of a kind that has a share would come, one comes in the middle of the run: a short run could
-    not say otherwise whether this kind is served as must be.
+    If by chance no user of a kind with a share would come, one comes in the middle of the run: otherwise a short run
+    could not tell whether this kind is served as it must be.
     """
     pace = scenario.pace_seconds if kind is Kind.LIVE else 0.0
     found = [*_by_chance(load, scenario, scenario.shares[kind], pace, rng)]
@@ -53,7 +54,7 @@ def _by_chance(load: Open, scenario: Scenario, share: float, pace: float, rng: r
 
 
 def _brought(documents: Sequence[Sequence[str]], due: float, pace: float, rng: random.Random) -> Arrival:
-    """Any of the documents, from its first sentence."""
+    """Bring a random document, from its first sentence."""
     number = rng.randrange(len(documents))
     return Arrival(number, _moments(due, len(documents[number]), pace, rng))
 

@@ -1,4 +1,4 @@
-"""A well-behaved client of several replicas: it asks any, waits when told to, and asks another where one is gone."""
+"""A well-behaved client of several replicas: it asks any, waits when told to, and asks another if one is gone."""
 
 import random
 import time
@@ -10,13 +10,13 @@ import httpx
 from loadtests.errors import LoadTestError
 
 ATTEMPT_SECONDS = 60.0
-"""After this an attempt counts as lost."""
+"""Time after which an attempt counts as lost."""
 PAUSE_SECONDS = 0.1
-"""Before another attempt where nothing says how long to wait."""
+"""Pause before another attempt if nothing says how long to wait."""
 CONNECTION_LOST = "connection_lost"
-"""The reason where the connection ended before the answer, or could not be had."""
+"""The reason if the connection ended before the answer, or could not be made."""
 NO_ANSWER = "no_answer"
-"""The reason where it stood and nothing came for ATTEMPT_SECONDS: an answer is lost, and no outage explains that."""
+"""The reason if nothing came on it for ATTEMPT_SECONDS: an answer is lost, which no outage explains."""
 
 
 class GaveUpError(LoadTestError):
@@ -26,11 +26,11 @@ class GaveUpError(LoadTestError):
         super().__init__(f"given up after {reason}")
         self.reason = reason
         self.since = since
-        """When what was given up was due."""
+        """When the request given up was due."""
 
 
 class Balancer:
-    """Sends requests that may be repeated, each attempt to a replica chosen at random; tells why it had to repeat."""
+    """Sends repeatable requests, each attempt to a random replica, and tells `on_repeat` why it had to repeat."""
 
     def __init__(
         self,
@@ -47,14 +47,14 @@ class Balancer:
         self.on_repeat = on_repeat
 
     def url(self) -> str:
-        """A replica."""
+        """Return the address of a random replica."""
         return self._rng.choice(self._urls)
 
     def repeat(self, reason: str, since: float, wait_seconds: float) -> None:
-        """Wait before another attempt at something that was due at some moment.
+        """Wait before another attempt at something that was due at `since`.
 
         Raises:
-            GaveUpError: the client's patience would not last so long.
+            GaveUpError: the client's patience would not last that long.
         """
         if time.monotonic() + wait_seconds > since + self._patience_seconds:
             raise GaveUpError(reason, since)
@@ -62,7 +62,7 @@ class Balancer:
         time.sleep(wait_seconds)
 
     def ask(self, method: str, path: str, **members: Any) -> httpx.Response:  # noqa: ANN401 - as httpx has them
-        """Send a request until an answer does not ask to try again.
+        """Send a request until an answer comes that does not ask to try again.
 
         Raises:
             GaveUpError: there was none in time.
@@ -80,11 +80,11 @@ class Balancer:
 
 
 def reason_of(error: httpx.TransportError) -> str:
-    """Why there was no answer."""
+    """Return why there was no answer."""
     return NO_ANSWER if isinstance(error, httpx.TimeoutException) else CONNECTION_LOST
 
 
 def http_client() -> httpx.Client:
-    """A client for as many connections at a time as there is use for."""
+    """Return a client without a limit on its connections."""
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
     return httpx.Client(timeout=ATTEMPT_SECONDS, trust_env=False, limits=limits)

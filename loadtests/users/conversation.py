@@ -1,4 +1,4 @@
-"""A document that one client sends sentence by sentence, and every answer that it has had."""
+"""A document that one client sends sentence by sentence, and every answer that it has received."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -12,11 +12,11 @@ from models.bundle.manifest import Manifest
 
 _ANSWERED = ("translation", "context_size", "score")
 KEPT = 32
-"""The last sentences, of which docs/streams.md promises that they are kept; more, where a model reads more."""
+"""How many last sentences docs/streams.md promises to keep; more, if a model reads more."""
 
 
 def pair_of(bundle: Path) -> dict[str, str]:
-    """The members of a request that name the languages of a bundle.
+    """Return the members of a request that name the languages of a bundle.
 
     Raises:
         BundleError: it cannot be read.
@@ -26,7 +26,7 @@ def pair_of(bundle: Path) -> dict[str, str]:
 
 
 class Wrong(StrEnum):
-    """In which way an answer can be wrong."""
+    """The ways in which an answer can be wrong."""
 
     LOST = "lost or doubled"
     MISPLACED = "out of order"
@@ -36,7 +36,7 @@ class Wrong(StrEnum):
 
 
 class ViolationError(LoadTestError):
-    """The service has answered what it must not answer."""
+    """The service has given an answer that it must not give."""
 
     def __init__(self, wrong: Wrong, message: str) -> None:
         super().__init__(message)
@@ -45,34 +45,34 @@ class ViolationError(LoadTestError):
 
 @dataclass(slots=True)
 class Conversation:
-    """A session's document; `on_answer` is called with each position when its first answer is there."""
+    """A session's document; `on_answer` is called with each position when it is first answered."""
 
     session_id: str
     document: Sequence[str]
     expected: Sequence[tuple[str, int]]
-    """Translation and size of the context, as a quiet run has answered."""
+    """The translation and context size of each sentence in the quiet run."""
     on_answer: Callable[[int], object]
     answers: dict[int, tuple[Any, ...]] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
-        """Of the session."""
+        """The path of the session."""
         return f"/v1/sessions/{self.session_id}"
 
     @property
     def next_position(self) -> int:
-        """The first position without an answer: a client resumes there, even where it has later answers."""
+        """The first position without an answer: a client resumes there, even if it has later answers."""
         return next(position for position in itertools.count() if position not in self.answers)
 
     def body(self, position: int) -> dict[str, object]:
-        """What the client sends for a sentence."""
+        """Return what the client sends for a sentence."""
         return {"text": self.document[position], "position": position}
 
     def hear(self, position: int, answer: Mapping[str, Any]) -> None:
         """Note an answer.
 
         Raises:
-            ViolationError: it is another sentence's, not the quiet run's, or not what an earlier answer has said.
+            ViolationError: it is another sentence's, not the quiet run's, or differs from an earlier answer.
         """
         check_answer(answer, position, self.document[position], self.expected[position])
         given = answered(answer)
@@ -82,7 +82,7 @@ class Conversation:
             raise ViolationError(Wrong.DIFFERENT, "a sentence was answered in two ways")
 
     def check_state(self, state: Mapping[str, Any], said: int) -> None:
-        """See whether the service keeps the `said` sentences of this document that were answered, and no other.
+        """Check that the service keeps the `said` sentences of this document that were answered, and no others.
 
         It need not keep those before the last `KEPT`.
 
@@ -101,7 +101,7 @@ class Conversation:
 
 
 def check_answer(answer: Mapping[str, Any], position: int, source: str, expected: tuple[str, int]) -> None:
-    """See whether a sentence was answered as in the quiet run.
+    """Check that a sentence was answered as in the quiet run.
 
     Raises:
         ViolationError: it was not.
@@ -113,5 +113,5 @@ def check_answer(answer: Mapping[str, Any], position: int, source: str, expected
 
 
 def answered(answer: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a sentence's answer says beyond its position and source."""
+    """Return what a sentence's answer says beyond its position and source."""
     return tuple(answer[member] for member in _ANSWERED)

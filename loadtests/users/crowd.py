@@ -1,4 +1,4 @@
-"""All users of one kind: each comes when it is due, in a thread of its own, and waits for nobody else's answers."""
+"""All users of one kind: each comes when due, in its own thread, and waits for nobody else's answers."""
 
 import random
 import time
@@ -21,7 +21,7 @@ _TOO_MANY = ("queue_full", "rate_limited", "session_rate_limited", "too_many_req
 
 
 class Crowd:
-    """The users of one kind in a scenario; what becomes of them goes to a recorder."""
+    """The users of one kind in a scenario; their outcomes go to a recorder."""
 
     def __init__(self, kind: Kind, scenario: Scenario, recorder: Recorder, http: httpx.Client) -> None:
         self._kind = kind
@@ -31,7 +31,7 @@ class Crowd:
         self._rng = random.Random(f"{scenario.seed} {kind}")  # noqa: S311 - to be the same again, not to be secret
 
     def run(self) -> None:
-        """Let all come, and wait until the last one has left."""
+        """Let all users come, and wait until the last one has left."""
         load = self._scenario.load
         if not self._scenario.shares.get(self._kind):
             return
@@ -62,7 +62,7 @@ class Crowd:
         self._visit(number, [time.monotonic()] * len(self._scenario.documents[number]), hasty=True)
 
     def _visit(self, number: int, moments: Sequence[float], *, hasty: bool) -> None:
-        """One user, from coming to leaving."""
+        """Serve one user, from arrival to departure."""
         self._recorder.add(ARRIVAL, Result.BEGUN)
         try:
             self._be_served(number, moments, hasty=hasty)
@@ -71,7 +71,7 @@ class Crowd:
         except GaveUpError as error:
             result = Result.REFUSED if error.reason in _TOO_MANY else Result.FAILED
             self._recorder.add(self._kind, result, due=error.since, code=error.reason)
-        except Exception as error:  # an answer in a form that no service should give: this user comes to no end
+        except Exception as error:  # an answer in a form that no service should give, say: this user never leaves
             self._recorder.add(self._kind, Result.FAILED, code=repr(error))
             raise
         self._recorder.add(ARRIVAL, Result.ENDED)

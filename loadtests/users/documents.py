@@ -1,4 +1,4 @@
-"""Users who have a whole document translated, at once or by events; each answer is compared with the quiet run's."""
+"""Users who want a whole document, at once or by events; each answer is compared with the quiet run's."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ def translate_whole(
     expected: Expected,
     due: float,
 ) -> None:
-    """Bring a document in these languages that was due at some moment.
+    """Have a document, due at `due`, translated as a whole.
 
     Raises:
         ViolationError, GaveUpError: as in `Balancer.ask`, or an answer is wrong.
@@ -37,7 +37,7 @@ def translate_whole(
 
 
 class EventReader:
-    """Has a document translated by events; where they end early, asks for the rest with what came before as context."""
+    """Has a document translated by events; if they end early, asks for the rest with what came before as context."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class EventReader:
 
         Raises:
             ViolationError: a sentence is missing, doubled, in another place or wrong.
-            GaveUpError: the reader's patience did not suffice.
+            GaveUpError: the reader's patience ran out.
         """
         since = self._due
         while True:
@@ -80,7 +80,7 @@ class EventReader:
         self._recorder.add(Kind.EVENTS, Result.ANSWERED, due=self._due)
 
     def _read_once(self) -> tuple[str, float]:
-        """Read as far as one answer goes; gives why it broke off, and the seconds to wait before asking again."""
+        """Read as far as one answer goes; return why it broke off, and the seconds to wait before asking again."""
         first = self._next
         context = self._document[max(0, first - 8) : first]
         body = {**self._pair, "sentences": self._document[first:], "context": context}
@@ -121,7 +121,7 @@ class EventReader:
 
 
 class _Impatient(httpx.SyncByteStream):
-    """What an answer consists of, until no event has come for too long: comments alone keep a connection busy."""
+    """The bytes of an answer, until no event has come for too long: comments alone would keep the connection busy."""
 
     def __init__(self, stream: httpx.SyncByteStream, heard: Callable[[], float]) -> None:
         self._stream = stream

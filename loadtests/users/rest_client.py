@@ -1,4 +1,4 @@
-"""What a client of a session does over REST: as it should, again, too early, twice at once, or half."""
+"""What a session's client does over REST: it sends sentences as it should, or again, too early, twice or half."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -10,14 +10,14 @@ from loadtests.users.balancer import Balancer
 from loadtests.users.conversation import Conversation, ViolationError, Wrong
 
 KEPT = 24
-"""Sentences so near to the end of a document that a retry of one is answered; the service promises more."""
+"""How many of a document's last sentences are retried here; the service promises answers for more than these."""
 _LONGEST_STAY_SECONDS = 0.05
 
 
 class RestClient:
-    """Sends the sentences of one conversation; each move gets the next one answered, and `on_mischief` is told of it.
+    """Sends the sentences of one conversation; each move gets the next one answered, and tells `on_mischief` of any.
 
-    All moves raise GaveUpError where there is no answer, and ViolationError where there is a wrong one.
+    All moves raise GaveUpError if there is no answer, and ViolationError if there is a wrong one.
     """
 
     def __init__(
@@ -44,23 +44,23 @@ class RestClient:
         )
 
     def in_turn(self) -> None:
-        """The next sentence at its position."""
+        """Send the next sentence at its position."""
         self._say(self._conversation.next_position)
 
     def by_key(self) -> None:
-        """The next sentence without a position, with an idempotency key."""
+        """Send the next sentence with an idempotency key instead of a position."""
         position = self._conversation.next_position
         body = {"text": self._conversation.document[position]}
         self._hear(position, self._send(body, {"Idempotency-Key": f"sentence-{position}"}))
 
     def twice(self) -> None:
-        """The next sentence twice at the same time."""
+        """Send the next sentence twice at the same time."""
         self._on_mischief("sent twice at once")
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(self._say, [self._conversation.next_position] * 2))
 
     def again(self) -> None:
-        """An earlier sentence once more, then the next one."""
+        """Send an earlier sentence once more, then the next one."""
         position = self._conversation.next_position
         if position:
             self._on_mischief("sent again later")
@@ -68,7 +68,7 @@ class RestClient:
         self._say(position)
 
     def too_early(self) -> None:
-        """The sentence after the next, which is refused, and then the next one."""
+        """Send the sentence after the next, which must be refused, and then the next one."""
         position = self._conversation.next_position
         if position + 1 < len(self._conversation.document):
             self._on_mischief("sent too early")
@@ -78,7 +78,7 @@ class RestClient:
         self._say(position)
 
     def leave(self) -> None:
-        """The next sentence, but the client closes its connection within a moment; then it comes back."""
+        """Send the next sentence, but close the connection within a moment; then send it again."""
         position = self._conversation.next_position
         stay = self._rng.uniform(0, _LONGEST_STAY_SECONDS)
         url, body = self._balancer.url() + self._path, self._conversation.body(position)

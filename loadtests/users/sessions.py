@@ -1,4 +1,4 @@
-"""Users who speak: a session, its sentences over WebSocket as they are spoken, and a look at what was kept of them."""
+"""Users who speak: a session whose sentences go over WebSocket as they are spoken, and a check of what was kept."""
 
 import random
 import time
@@ -16,16 +16,16 @@ from loadtests.users.rest_client import KEPT, RestClient
 from loadtests.users.stream_client import StreamClient
 
 _LONGEST_STRETCH = 8
-"""Sentences after which an ill-behaved client on a socket chooses anew between REST and WebSocket."""
+"""Most sentences after which an ill-behaved client on a socket chooses again between REST and WebSocket."""
 _STREAMED = 0.2
-"""How often it chooses a socket; as a stretch has several sentences, that makes half of them."""
+"""How often it chooses a socket; as a stretch has several sentences, half of all sentences go that way."""
 _HASTY = "sentence"
 _IN_FLIGHT = 4
-"""Sentences at a time of a client that sends as fast as it may; one that speaks sends each when it is spoken."""
+"""Sentences in flight of a client that sends as fast as it may; one that speaks sends each when it is spoken."""
 
 
 class Speaker:
-    """A session of one document, of which the sentences with a moment are spoken."""
+    """Speaks one document in a session: the sentences that have a moment."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class Speaker:
         self._mischief = mischief
 
     def speak(self, document: Sequence[str], expected: Expected, moments: Sequence[float], *, hasty: bool) -> None:
-        """Begin a session, get each sentence answered, compare what is kept, and have it forgotten.
+        """Begin a session, get each sentence answered, compare what is kept, and delete the session.
 
-        A `hasty` one sends each sentence as soon as earlier ones are answered: how long they take then means nothing.
+        If `hasty`, each sentence is sent as soon as earlier ones are answered: how long it takes then means nothing.
 
         Raises:
             ViolationError: something is lost, doubled, out of order, or not as in the quiet run.
@@ -77,7 +77,7 @@ class Speaker:
             self._recorder.add(Kind.LIVE, Result.ANSWERED, due=moment, sentences=1)
 
     def _misbehave(self, conversation: Conversation, moments: Sequence[float]) -> None:
-        """Send a document to its end, now over REST, now over a socket."""
+        """Send a document to its end, sometimes over REST, sometimes over a socket."""
         rest = RestClient(conversation, self._balancer, self._http, self._rng, self._note)
         stream = self._stream(conversation, moments, _IN_FLIGHT)
         while (position := conversation.next_position) < len(moments):
@@ -98,7 +98,7 @@ class Speaker:
         )
 
     def _forget(self, conversation: Conversation) -> None:
-        with suppress(GaveUpError):  # it is forgotten when its time-to-live is over
+        with suppress(GaveUpError):  # it is forgotten when its time to live is over
             self._balancer.ask("DELETE", conversation.path)
 
     def _note(self, mischief: str) -> None:

@@ -1,4 +1,4 @@
-"""What a client of a session does over WebSocket: sentences as they are spoken, and reconnection wherever it breaks."""
+"""What a session's client does over WebSocket: it sends sentences as they are spoken, and reconnects when it breaks."""
 
 import random
 import time
@@ -21,7 +21,7 @@ from loadtests.users.balancer import ATTEMPT_SECONDS, CONNECTION_LOST, NO_ANSWER
 from loadtests.users.conversation import Conversation, ViolationError, Wrong
 
 _FOR_GOOD = {1008, 1009, 4404}
-"""Codes with which a stream is closed that another one would not mend."""
+"""Close codes of a stream after which another stream would fare no better."""
 _MOMENT = 0.001
 """Seconds; a timeout of 0 would mean something else."""
 
@@ -31,7 +31,7 @@ class StreamClient:
 
     `moments` say when each sentence is spoken, on the monotonic clock: it is sent then, whether or not earlier ones
     have been answered, but no more than `in_flight` at a time. `mischief` is how often a sentence is sent twice, two go
-    in the wrong order, or the connection is torn; `on_mischief` is told of each.
+    in the wrong order, or the connection is broken; `on_mischief` is told of each.
     """
 
     def __init__(
@@ -53,19 +53,19 @@ class StreamClient:
         self._mischief = mischief
         self._on_mischief = on_mischief
         self._to_send: dict[int, float] = {}
-        """When each position that waits to be sent may be sent."""
+        """When each unsent position may be sent."""
         self._in_flight: deque[int] = deque()
         self._sent: dict[int, float] = {}
         """When each position was first sent."""
         self._begun = 0.0
-        """When the socket at work was greeted."""
+        """When the current socket received its greeting."""
 
     def say_until(self, end: int) -> None:
         """Get every sentence before position `end` answered.
 
         Raises:
-            ViolationError: an answer is wrong, or a refusal is none that trying again could mend.
-            GaveUpError: some sentence was not answered within the client's patience.
+            ViolationError: an answer is wrong, or is a refusal that trying again could not mend.
+            GaveUpError: a sentence was not answered within the client's patience.
         """
         while (position := self._conversation.next_position) < end:
             reason, wait = self._say_on_one_socket(end)
@@ -74,7 +74,7 @@ class StreamClient:
                 self._balancer.repeat(reason, since, wait)
 
     def _say_on_one_socket(self, end: int) -> tuple[str, float]:
-        """Get as far as one socket goes; gives why it ended, and the seconds to wait before the next one."""
+        """Get as far as one socket goes; return why it ended, and the seconds to wait before the next one."""
         try:
             with self._connected() as socket:
                 return self._converse(socket, end), PAUSE_SECONDS
@@ -98,10 +98,10 @@ class StreamClient:
             yield socket
         finally:
             socket.close()
-            _cut(socket)  # which `close` does not, once the service has closed
+            _cut(socket)  # `close` does not do so once the service has closed
 
     def _converse(self, socket: WebSocket, end: int) -> str:
-        """Get sentences answered; gives why there are no more answers, if not all are there."""
+        """Get sentences answered; return why there are no more answers, unless all are there."""
         position = self._conversation.next_position
         greeting = orjson.loads(socket.recv())
         if greeting["type"] != "session" or greeting["next_position"] < position:
@@ -114,7 +114,7 @@ class StreamClient:
             self._send_what_is_due(socket)
             socket.settimeout(self._seconds_to_next())
             try:
-                # Pings come back too: inside, each would begin the whole timeout anew, and the next sentence be late.
+                # Return on pings, too: handled inside, each would restart the timeout and make the next sentence late.
                 kind, data = socket.recv_data(control_frame=True)
             except WebSocketTimeoutException:
                 kind, data = None, b""
@@ -129,7 +129,7 @@ class StreamClient:
         return ""
 
     def _since(self, position: int) -> float:
-        """From when on a client waits for a position's answer: what was due long ago may have been sent only now."""
+        """Return since when a client waits for a position's answer: what was due long ago may have just been sent."""
         return max(self._moments[position], self._sent.get(position, 0.0))
 
     @property
@@ -137,7 +137,7 @@ class StreamClient:
         return max(self._since(self._in_flight[0]), self._begun)
 
     def _send_what_is_due(self, socket: WebSocket) -> None:
-        """In order; what comes after a sentence that has to wait waits too, as it would find a gap."""
+        """Send in order; what comes after a sentence that has to wait also waits, as it would meet a gap."""
         while self._to_send and len(self._in_flight) < self._most_in_flight:
             position = min(self._to_send)
             if self._to_send[position] > time.monotonic():
@@ -152,7 +152,7 @@ class StreamClient:
                 return
 
     def _flight(self, position: int) -> Sequence[int]:
-        """What is sent for a position: its sentence; sometimes twice, sometimes after the next one."""
+        """Return what is sent for a position: its sentence, sometimes twice, sometimes after the next one."""
         del self._to_send[position]
         if self._rng.random() < self._mischief:
             self._on_mischief("sent twice at once")
@@ -187,15 +187,15 @@ class StreamClient:
 
 
 def _cut(socket: WebSocket) -> None:
-    """End the connection without a word."""
+    """End the connection without a close message."""
     socket.shutdown()  # type: ignore[no-untyped-call]
 
 
 def _closed(data: bytes) -> str:
-    """The reason of a stream that was closed with this message.
+    """Return why a stream was closed with this message.
 
     Raises:
-        ViolationError: it is none that another stream could mend.
+        ViolationError: another stream could not mend it.
     """
     code = int.from_bytes(data[:2])
     if code in _FOR_GOOD:
