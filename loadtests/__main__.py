@@ -1,7 +1,7 @@
 """The command line: `python -m loadtests COMMAND --help` explains each command. Wiring only.
 
-Exit status: 0, 1 if something does not hold that must, 2 for bad usage or where a load test cannot be run, with one
-clear line on standard error.
+Exit status: 0; 1 if something that must hold does not; 2 for bad usage or if a load test cannot be run, with one clear
+line on standard error.
 """
 
 import signal
@@ -39,8 +39,8 @@ for command in (
 
 
 def main() -> int:
-    """Run a command; returns the exit status."""
-    # Whoever ends it ends the service that it has started, too; under `nohup` the terminal may go.
+    """Run a command; return the exit status."""
+    # Whatever ends it also ends the service that it has started; under `nohup`, the terminal may close.
     hung_up = () if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else (signal.SIGHUP,)
     for number in (signal.SIGINT, signal.SIGTERM, *hung_up):
         signal.signal(number, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""Documents to be translated in load tests: made up, as long as real ones are, or those of a corpus."""
+"""Documents for load tests: made up, with the lengths of real ones, or those of a corpus."""
 
 import random
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ Documents = tuple[tuple[str, ...], ...]
 
 MADE_UP_IN: Final = "ja"
 SENTENCES: Final = (15, 17, 19, 20, 22, 26, 31, 41, 57, 81, 118)
-"""Of a document, deciles from the shortest to the longest: the 54 development documents of the Kyoto corpus."""
+"""Sentences of a document: deciles, shortest to longest, of the 54 development documents of the Kyoto corpus."""
 CHARACTERS: Final = (1, 7, 14, 20, 25, 30, 36, 42, 51, 66, 175)
-"""Of a sentence, the same."""
+"""Characters of a sentence: deciles of the same documents."""
 
 _WHO = (
     "平安時代の歌人",
@@ -35,20 +35,20 @@ _ENDED = ("を残した。", "で知られている。", "を見つけた。", "
 
 
 def made_up(rng: random.Random, count: int) -> Documents:
-    """So many documents of Japanese sentences, with lengths drawn from those of real ones."""
+    """Make up `count` documents of Japanese sentences, with lengths drawn from those of real ones."""
     return tuple(
         tuple(_sentence(rng, _drawn(CHARACTERS, rng)) for _ in range(_drawn(SENTENCES, rng))) for _ in range(count)
     )
 
 
 def from_corpus(rng: random.Random, file: Path, count: int) -> Documents:
-    """So many documents of a corpus, or all of a smaller one, in an order by chance.
+    """Return `count` documents of a corpus, or all of a smaller one, in random order.
 
-    Sentences without a word are left out: they take no room among the preceding sentences of a document, but do in a
-    session, whose later answers would differ then.
+    Sentences without a word are left out: as context they take no room in a document, but do in a session, whose later
+    answers would then differ.
 
     Raises:
-        DataError: it cannot be read, or has none.
+        DataError: the corpus cannot be read, or has no document with a word.
     """
     sources = ([sentence.source for sentence in document.sentences] for document in read_documents(file))
     found = [worded for document in sources if (worded := tuple(filter(has_words, document)))]
@@ -58,13 +58,13 @@ def from_corpus(rng: random.Random, file: Path, count: int) -> Documents:
 
 
 def _drawn(deciles: Sequence[int], rng: random.Random) -> int:
-    """A value that lies between two neighbouring deciles as often as between any other two."""
+    """Draw a value, which is equally likely to lie between any two neighbouring deciles."""
     place = rng.randrange(len(deciles) - 1)
     return rng.randint(deciles[place], deciles[place + 1])
 
 
 def _sentence(rng: random.Random, characters: int) -> str:
-    """About so many characters: as many clauses as they hold, or a heading."""
+    """Make up a sentence of about so many characters: as many clauses as fit, or a heading."""
     if characters < 10:
         return rng.choice(_WHERE) + "の" + rng.choice(_WHAT)
     text = f"{rng.choice(_WHO)}は"

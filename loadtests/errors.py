@@ -1,4 +1,4 @@
-"""What keeps a load test from being run; a mark that is missed is no error but a result."""
+"""Errors that keep a load test from being run; missing a mark is not an error, but a result."""
 
 from models.errors import AntecedentError
 

@@ -1,8 +1,8 @@
-"""What Locust runs: three kinds of user, who come as a scenario says, whether or not others have been served.
+"""What Locust runs: three kinds of user, who come when a scenario says, whether or not others have been served.
 
 `locust -f loadtests/locustfile.py --headless --users 3 --scenario FILE`; the profiles of `python -m loadtests` write
-the scenario, run this, and judge the outcomes. Locust patches the whole process for its green threads when it is
-imported: nothing but Locust imports this.
+the scenario, run this, and judge the outcomes. Importing Locust patches the whole process for its green threads, so
+only Locust may import this.
 """
 
 import sys
@@ -25,7 +25,7 @@ _SHOWN = {Result.ANSWERED, Result.REFUSED, Result.FAILED, Result.WRONG}
 
 
 class CrowdUser(User):
-    """Stands for all users of a kind: it sends them out, and stays until the last has come back."""
+    """Stands for all users of one kind: sends them out, and stays until the last one is back."""
 
     abstract = True
     fixed_count = 1
@@ -36,7 +36,7 @@ class CrowdUser(User):
 
     @task
     def send_out(self) -> None:
-        """Begin when the other kinds do; the last one to end ends the run."""
+        """Begin together with the other kinds; the last kind to end ends the run."""
         with http_client() as http:
             crowd = Crowd(self.kind, self.scenario, Recorder(self.scenario.outcomes, self._show), http)
             self.all_there.wait()
@@ -45,7 +45,7 @@ class CrowdUser(User):
         raise StopUser
 
     def _show(self, outcome: Outcome) -> None:
-        """Let an outcome appear in Locust's own statistics."""
+        """Show an outcome in Locust's own statistics."""
         if outcome.result in _SHOWN and outcome.what != ARRIVAL:
             self.environment.events.request.fire(
                 request_type=outcome.result,
@@ -82,14 +82,14 @@ def add_options(parser: LocustArgumentParser, **_: Any) -> None:  # noqa: ANN401
 
 @events.init.add_listener  # type: ignore[untyped-decorator]
 def gather(environment: Environment, **_: Any) -> None:  # noqa: ANN401 - whatever Locust adds
-    """Let all kinds begin together, and end the run when all have ended; without a scenario there is none."""
+    """Have all kinds begin together, and the run end when all have ended; exit if the scenario cannot be read."""
     runner, options = environment.runner, environment.parsed_options
     if runner is None or options is None:
         return
     try:
         CrowdUser.scenario = Scenario.read(Path(options.scenario))
     except LoadTestError as error:
-        sys.exit(f"locust: {error}")  # Locust would start a user anew that fails, for ever
+        sys.exit(f"locust: {error}")  # Locust would restart a failing user for ever
     if (options.num_users or 1) < len(Kind):
         sys.exit(f"locust: --users has to be {len(Kind)}: one for each kind, and each waits for the others")
     CrowdUser.all_there = Barrier(len(Kind))

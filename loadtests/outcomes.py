@@ -1,4 +1,4 @@
-"""What has become of what users have asked for: written by them line by line, read by whoever judges a run."""
+"""Outcomes of what users asked for: they write them line by line, and whatever judges the run reads them."""
 
 import os
 import time
@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 
 ARRIVAL = "arrival"
-"""What has begun and ended when a user has come and left."""
+"""The `what` of a user's visit, which begins when the user comes and ends when the user leaves."""
 
 
 class Result(StrEnum):
@@ -19,48 +19,48 @@ class Result(StrEnum):
     BEGUN = "begun"
     ENDED = "ended"
     ANSWERED = "answered"
-    """As the quiet run has answered it."""
+    """Answered as in the quiet run."""
     REPEATED = "repeated"
     """Tried again; the code says why."""
     REFUSED = "refused"
-    """There were too many: 429."""
+    """Refused with 429, as there were too many."""
     FAILED = "failed"
-    """Any other error for which the user's patience did not suffice."""
+    """Any other error that outlasted the user's patience."""
     WRONG = "wrong"
-    """Lost, doubled, out of order, or not what the quiet run has answered."""
+    """Lost, doubled, out of order, or not what the quiet run answered."""
     NOTED = "noted"
-    """Something that a user has done; the code says what."""
+    """Something that a user did; the code says what."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of one request, sentence or document; times are those of this machine's monotonic clock."""
+    """How one request, sentence or document ended; times are those of this machine's monotonic clock."""
 
     what: str
     result: Result
     due: float
-    """When it should have been sent: a request that had to wait for another one has waited since then."""
+    """When it should have been sent; its time counts from then, even if it had to wait for an earlier request."""
     at: float
     """When it ended."""
     sentences: int = 0
-    """That have been translated for the first time."""
+    """Sentences translated for the first time."""
     code: str = ""
 
     @property
     def seconds(self) -> float:
-        """How long it has taken."""
+        """How long it took."""
         return self.at - self.due
 
 
 class Recorder:
-    """Appends outcomes to a file, each in one write, so that many can write at a time and be read meanwhile."""
+    """Appends outcomes to a file, each in one write, so that many can write at a time while others read."""
 
     def __init__(self, file: Path, on_outcome: Callable[[Outcome], object] | None = None) -> None:
         self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._on_outcome = on_outcome
 
     def add(self, what: str, result: Result, *, due: float | None = None, sentences: int = 0, code: str = "") -> None:
-        """Something has ended just now; it was due just now, too, if nothing else is said."""
+        """Record that something has ended just now; by default, it was also due just now."""
         now = time.monotonic()
         outcome = Outcome(what, result, now if due is None else due, now, sentences, code)
         os.write(self._file, orjson.dumps(asdict(outcome), option=orjson.OPT_APPEND_NEWLINE))
@@ -73,7 +73,7 @@ class Recorder:
 
 
 class Outcomes:
-    """Those in a file that is still being written."""
+    """Reads outcomes from a file that is still being written."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -81,7 +81,7 @@ class Outcomes:
         self.found: list[Outcome] = []
 
     def read(self) -> list[Outcome]:
-        """Take in what has come since; gives all."""
+        """Read the new outcomes; return all of them."""
         if self._file.exists():
             with self._file.open("rb") as file:
                 file.seek(self._read)

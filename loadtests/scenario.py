@@ -1,4 +1,4 @@
-"""What the users of a run are told: whom they ask, with which documents, when, and what the answers must be."""
+"""What the users of a run are told: whom to ask, with which documents and when, and what the answers must be."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ class Kind(StrEnum):
     DOCUMENT = "document"
     """Whole."""
     EVENTS = "events"
-    """By server-sent events, sentence by sentence as they become ready."""
+    """By server-sent events, each sentence as soon as it is ready."""
     LIVE = "live"
     """By WebSocket, while it is being spoken."""
 
@@ -29,12 +29,12 @@ class Open(_Told):
 
     shape: Literal["open"] = "open"
     rate: float
-    """Sentences a second that they bring, all kinds together, on average."""
+    """Sentences a second that users of all kinds bring on average."""
     seconds: float
 
 
 class Closed(_Told):
-    """Always so many users of each kind: one leaves, the next one comes."""
+    """There are always `clients` users of each kind: when one leaves, the next one comes."""
 
     shape: Literal["closed"] = "closed"
     clients: int
@@ -48,7 +48,7 @@ class Once(_Told):
 
 
 Expected = tuple[tuple[str, int], ...]
-"""Of a document: translation and size of the context, by position."""
+"""The translation and context size of each sentence of a document, by position."""
 
 
 class Scenario(_Told):
@@ -59,16 +59,16 @@ class Scenario(_Told):
     """The members of a request that name its languages."""
     documents: tuple[tuple[str, ...], ...]
     expected: tuple[Expected, ...]
-    """What a quiet run has answered."""
+    """What a quiet run answered."""
     load: Open | Closed | Once = Field(discriminator="shape")
     shares: dict[Kind, float]
-    """Of all sentences, the part that each kind of user brings."""
+    """The part of all sentences that each kind of user brings."""
     pace_seconds: float = 2.0
-    """Between two sentences of somebody who speaks, on average; they do not wait for answers."""
+    """Average time between two sentences of somebody who speaks, and who does not wait for answers."""
     patience_seconds: float = 0.0
-    """How long after it was due a sentence or document is worth repeating."""
+    """How long after it was due a sentence or document is still retried."""
     mischief: float = 0.0
-    """How often a live user sends twice, too early, half, or tears his connection."""
+    """How often a live user sends twice, too early or half, or breaks the connection."""
     seed: int = 1
     outcomes: Path
     """The file to which every outcome is appended."""
@@ -78,7 +78,7 @@ class Scenario(_Told):
         """Read a scenario whose outcomes can be written.
 
         Raises:
-            LoadTestError: it cannot be read, is none, or its outcomes cannot be written.
+            LoadTestError: it cannot be read, is not a scenario, or its outcomes cannot be written.
         """
         try:
             scenario = cls.model_validate_json(file.read_bytes())
