@@ -1,4 +1,4 @@
-"""Capacity: the highest rate of arrivals at which users still get their answers in time."""
+"""Capacity: the highest arrival rate at which users still get their answers in time."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ from loadtests.stage.stage import Behaviour, Ran, Setting, Stage, staged
 from loadtests.users.documents import FIRST_EVENT
 
 SLOWER: Final = {Kind.LIVE: 1.0, FIRST_EVENT: 1.5, Kind.DOCUMENT: 5.0}
-"""How many times as long as a spoken sentence each may take, at 99 %."""
+"""How many times as long as a spoken sentence each may take, at the 99th percentile."""
 _ANY: Final = float("inf")
 
 
@@ -23,11 +23,11 @@ class Plan:
     """The size of a run."""
 
     first_rate: float = 20.0
-    """Sentences a second; each further one depends on what has held."""
+    """Sentences a second; each further rate depends on whether the last one held."""
     seconds: float = 30.0
-    """Of each rate."""
+    """Seconds at each rate."""
     within: float = 2.0
-    """Seconds that 99 % of the spoken sentences may take."""
+    """Seconds within which 99 % of the spoken sentences must be answered."""
     seed: int = 1
 
 
@@ -35,7 +35,7 @@ def run(plan: Plan, setting: Setting, documents: Documents, on_rate: Callable[[f
     """Search for the knee; `on_rate` is told of each rate before it is tried.
 
     Raises:
-        LoadTestError, BundleError: it cannot be run.
+        LoadTestError, BundleError: the load test cannot be run.
     """
     with staged(setting, documents) as stage:
         search = _Search(plan, stage, on_rate)
@@ -53,7 +53,7 @@ def run(plan: Plan, setting: Setting, documents: Documents, on_rate: Callable[[f
 
 
 class _Search:
-    """Tries rates, and keeps what has come of each."""
+    """Tries rates, and keeps the result of each."""
 
     def __init__(self, plan: Plan, stage: Stage, on_rate: Callable[[float], object]) -> None:
         self._plan = plan
@@ -62,7 +62,7 @@ class _Search:
         self.ran: dict[float, Ran] = {}
 
     def holds(self, rate: float) -> bool:
-        """Whether all is in time, and nobody is refused."""
+        """Return whether all is in time at a rate, and nobody is refused."""
         self._on_rate(rate)
         ran = self._stage.run(Open(rate=rate, seconds=self._plan.seconds), Behaviour(seed=self._plan.seed))
         self.ran[rate] = ran
@@ -76,7 +76,7 @@ def _shown(ran: Ran) -> dict[str, Value]:
 
 
 def _curve(plan: Plan, ran: dict[float, Ran], knee: float) -> Plot:
-    """The 99th percentiles against the rate."""
+    """Plot the 99th percentiles against the rate."""
     lines = {
         f"{what} (at most {plan.within * slower:g} s)": [
             (rate, percentile(found, 99)) for rate, one in sorted(ran.items()) if (found := times(one.outcomes, what))

@@ -1,6 +1,6 @@
-"""The runtime called directly: processes with a thread and a model each, as the service's workers are, and no service.
+"""The runtime called directly: processes with a thread and a model each, like the service's workers, but no service.
 
-This is what the service is measured against: what it adds to the time of these calls is its own.
+The service is measured against this: whatever it adds to the time of these calls is its own cost.
 """
 
 import multiprocessing
@@ -27,19 +27,19 @@ Batch = Sequence[TranslationRequest]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When a batch is full: characters, context included, and sentences. The service is given the same."""
+    """When a batch is full: characters, including context, and sentences. The service gets the same limits."""
 
     characters: int = 8192
     sentences: int = 64
 
     @classmethod
     def on(cls, device: str) -> "Budget":
-        """A CPU's is the service's own; a GPU's is that of docker-compose.gpu.yml."""
+        """Return the budget for a device: the service's default on a CPU, that of docker-compose.gpu.yml on a GPU."""
         return cls() if device == "cpu" else cls(32768, 256)
 
 
 def batches_of(requests: Sequence[TranslationRequest], budget: Budget) -> Sequence[Batch]:
-    """Requests in their order, as many in a batch as fit; one that is longer than a batch may be is one of its own."""
+    """Split requests, in order, into batches as full as possible; one too long for a batch gets one of its own."""
     batches: list[list[TranslationRequest]] = []
     room = 0
     for request in requests:
@@ -53,13 +53,13 @@ def batches_of(requests: Sequence[TranslationRequest], budget: Budget) -> Sequen
 
 
 class DirectWorker:
-    """A process with a runtime; to be had from `direct_workers`."""
+    """A process with a runtime; `direct_workers` makes them."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def translate(self, batch: Batch) -> tuple[Sequence[Translation], float]:
-        """The translations, and the seconds that the runtime took for them.
+        """Return the translations, and the seconds that the runtime took for them.
 
         Raises:
             LoadTestError: the process cannot load the bundle, or has ended.
@@ -75,7 +75,7 @@ class DirectWorker:
 
 
 class DirectWorkers:
-    """Some of them, of which each takes the next batch when it has nothing to do."""
+    """Several workers, each of which takes the next batch when it is idle."""
 
     def __init__(self, workers: Sequence[DirectWorker], pool: ThreadPoolExecutor) -> None:
         self.workers = workers
@@ -85,7 +85,7 @@ class DirectWorkers:
             self._idle.put(worker)
 
     def translate(self, batches: Sequence[Batch]) -> list[Translation]:
-        """Translate all batches; the translations in their order."""
+        """Translate all batches; return the translations in their order."""
         return [translation for done in self._pool.map(self._translate, batches) for translation in done]
 
     def _translate(self, batch: Batch) -> Sequence[Translation]:
@@ -98,7 +98,7 @@ class DirectWorkers:
 
 @contextmanager
 def direct_workers(count: int, bundle: Path, device: str) -> Iterator[DirectWorkers]:
-    """Start so many processes and wait until each has loaded the bundle onto a device; end them at once afterwards."""
+    """Start `count` processes and wait until each has loaded the bundle onto a device; kill them afterwards."""
     context = multiprocessing.get_context("spawn")
     with ThreadPoolExecutor(count) as pool, ExitStack() as stack:  # threads end when what they wait for has ended
         workers = []
@@ -116,11 +116,11 @@ def direct_workers(count: int, bundle: Path, device: str) -> Iterator[DirectWork
 
 
 def _serve(connection: Connection, bundle: Path, device: str) -> None:
-    os.setsid()  # as the service's workers: on a busy machine, Linux may share out the cores by session
+    os.setsid()  # like the service's workers: on a busy machine, Linux may share out the cores by session
     try:
         runtime = _load(bundle, device)
     except AntecedentError as error:
-        connection.recv()  # what is asked could not be sent to a process that has ended
+        connection.recv()  # stay until asked: nothing can be sent to a process that has ended
         connection.send(LoadTestError(str(error)))
         return
     while True:

@@ -1,4 +1,4 @@
-"""Load while something goes wrong (faults), or while the service is renewed (rolling): users notice little."""
+"""Load while things go wrong (faults), or while replicas are restarted in turn (rolling): users must notice little."""
 
 import signal
 from collections.abc import Callable
@@ -34,7 +34,7 @@ ROLLING: Final = Budget(
 _PATIENCE_SECONDS: Final = 90.0
 """Far longer than any fault lasts."""
 _HOUR, _TEN_MINUTES = 3600.0, 600.0
-"""By which the clocks of replicas, and that of Redis, are wrong for a while."""
+"""Seconds by which the clocks of the replicas (an hour) and of Redis (ten minutes) are wrong for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,15 @@ class Plan:
     """Sentences a second."""
     seconds: float = 150.0
     rounds: int = 1
-    """How often each replica is restarted, where it is."""
+    """How often each replica is restarted; for `rolling` only."""
     seed: int = 1
 
 
 def faults(plan: Plan, setting: Setting, documents: Documents, on_progress: Callable[[float], object]) -> Report:
-    """Everything that can go wrong goes wrong, one after the other.
+    """Run a load during which every kind of fault strikes, one after the other.
 
     Raises:
-        LoadTestError, BundleError: it cannot be run.
+        LoadTestError, BundleError: the load test cannot be run.
     """
     last = setting.replicas - 1
     wrong = [_HOUR if number % 2 else -_HOUR for number in range(setting.replicas)] + [_TEN_MINUTES]
@@ -73,10 +73,10 @@ def faults(plan: Plan, setting: Setting, documents: Documents, on_progress: Call
 
 
 def rolling(plan: Plan, setting: Setting, documents: Documents, on_progress: Callable[[float], object]) -> Report:
-    """Replica after replica is told to end and started again.
+    """Run a load during which one replica after another is told to end, and started again.
 
     Raises:
-        LoadTestError, BundleError: it cannot be run.
+        LoadTestError, BundleError: the load test cannot be run.
     """
     timeline = evenly([replica_ended(number, signal.SIGTERM) for number in [*range(setting.replicas)] * plan.rounds])
     return _run("rolling", plan, setting, documents, ROLLING, timeline, on_progress)

@@ -1,4 +1,4 @@
-"""Load that the service can bear: for half a minute (smoke), or for so long that what grows is seen to grow (soak)."""
+"""Load that the service can bear: for half a minute (smoke), or for long enough to see what grows (soak)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -14,11 +14,11 @@ from loadtests.stage.stage import Behaviour, Setting, staged
 from loadtests.users.documents import FIRST_EVENT
 
 SMOKE: Final = Budget({Kind.LIVE: (2, 5, 10), FIRST_EVENT: (3, 8, 15), Kind.DOCUMENT: (10, 20, 30)})
-"""So much that only a service that hangs misses it, on a slow machine with other work too."""
+"""So generous that only a service that hangs misses it, even on a slow machine with other work."""
 SOAK: Final = Budget({Kind.LIVE: (0.3, 1, 2), FIRST_EVENT: (1, 2, 4), Kind.DOCUMENT: (3, 8, 15)})
 
 _GROWTH, _GROWTH_MIB, _DESCRIPTORS = 0.05, 8, 10
-"""Between the second fifth of a soak and the last: 5 % and 8 MiB of each kind of memory, and 10 descriptors."""
+"""Growth allowed from the second fifth of a soak to the last: 5 % plus 8 MiB per kind of memory; 10 descriptors."""
 _MIB: Final = 1024**2
 
 
@@ -34,25 +34,25 @@ class Plan:
 
 
 def smoke(plan: Plan, setting: Setting, documents: Documents, on_progress: Callable[[float], object]) -> Report:
-    """Everybody is served as must be.
+    """Check that everybody is served as they must be.
 
     Raises:
-        LoadTestError, BundleError: it cannot be run.
+        LoadTestError, BundleError: the load test cannot be run.
     """
     return _run("smoke", plan, setting, documents, SMOKE, on_progress)
 
 
 def soak(plan: Plan, setting: Setting, documents: Documents, on_progress: Callable[[float], object]) -> Report:
-    """The same, for long: and neither memory nor file descriptors grow.
+    """Check the same for a long time, and that neither memory nor file descriptors grow.
 
     Raises:
-        LoadTestError, BundleError: it cannot be run.
+        LoadTestError, BundleError: the load test cannot be run.
     """
     return _run("soak", plan, setting, documents, SOAK, on_progress)
 
 
 def steady(samples: Sequence[Sample]) -> list[Check]:
-    """Whether what the processes hold stays as it is once they are warm."""
+    """Check that what the processes hold no longer grows once they are warm."""
     memory: dict[str, list[float]] = {
         "HTTP processes": [sample.service_bytes / _MIB for sample in samples],
         "workers": [sample.worker_bytes / _MIB for sample in samples],

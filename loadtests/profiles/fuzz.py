@@ -1,7 +1,7 @@
-"""The HTTP interface under requests that nobody thinks of: schemathesis over the OpenAPI document, every operation.
+"""The HTTP interface under unexpected requests: schemathesis tries every operation of the OpenAPI document.
 
-The service has keys and is asked with one that may do everything, so that authentication is tested and what is behind
-it too. Needs the development tools.
+The service has keys, and is called with one that may do everything, so that both authentication and what lies behind
+it are tested. Needs the development tools.
 """
 
 import subprocess
@@ -37,12 +37,12 @@ target_lang = {{ values = ["{target_lang}"] }}
 "body.source_lang" = {{ dictionary = "source_lang", probability = 0.8 }}
 "body.target_lang" = {{ dictionary = "target_lang", probability = 0.8 }}
 """
-"""Of schemathesis, which looks for it in its working directory; with the languages that a model serves."""
+"""Configuration of schemathesis, which reads it from its working directory, with the languages that a model serves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many cases for each operation (of the phase that draws them at random), and the seed of all chance."""
+    """How many cases for each operation (in the phase that draws them at random), and the seed of all randomness."""
 
     cases: int
     seed: int
@@ -50,7 +50,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Fuzzed:
-    """What schemathesis says: in its own words, and how much it has tried and found."""
+    """What schemathesis reports: its output, and how much it tried and found."""
 
     output: str
     operations: int
@@ -63,7 +63,7 @@ def run(plan: Plan, bundle: Path) -> Report:
     """Start a service on the stand-in runtime and fuzz it.
 
     Raises:
-        LoadTestError, BundleError: it does not start, or schemathesis is not there.
+        LoadTestError, BundleError: the service does not start, or schemathesis is not installed.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -87,10 +87,10 @@ def run(plan: Plan, bundle: Path) -> Report:
 
 
 def fuzz(url: str, key: str, pair: Mapping[str, str], plan: Plan, folder: Path) -> Fuzzed:
-    """Have schemathesis try a running service with a key that may do everything; its report goes to `folder`.
+    """Have schemathesis test a running service with a key that may do everything; its report goes to `folder`.
 
     Raises:
-        LoadTestError: it cannot be run.
+        LoadTestError: schemathesis cannot be run, or gave up.
     """
     report = folder / "schemathesis.json"
     (folder / "schemathesis.toml").write_text(_CONFIG.format_map(pair))
@@ -105,7 +105,7 @@ def fuzz(url: str, key: str, pair: Mapping[str, str], plan: Plan, folder: Path) 
     except OSError as error:
         raise LoadTestError(f"schemathesis cannot be run: {error.strerror}; make setup installs it") from None
     said = orjson.loads(report.read_bytes()) if report.exists() else {}
-    if not said.get("complete"):  # what it did not get to would count as tested, and without failures
+    if not said.get("complete"):  # what it did not reach would count as tested, without failures
         raise LoadTestError(f"schemathesis has given up: {done.stdout.strip()}")
     return _read(said, done.stdout)
 

@@ -1,18 +1,18 @@
-"""The highest rate at which all is still well."""
+"""The search for the highest rate at which all is still well."""
 
 from collections.abc import Callable
 from math import sqrt
 
 _STEP = 1.5
-"""Each rate is so many times the last, until one is too high."""
+"""Each rate is this many times the last, until one is too high."""
 _PRECISION = 1.1
-"""At most, the ratio of a rate that is too high to the one that is found."""
+"""The search ends when a rate that is too high is at most this many times the one found."""
 
 
 def find_knee(holds: Callable[[float], bool], first: float) -> float:
     """Try higher and higher rates until one is too high; then search between it and the last that was not.
 
-    0 if none holds down to an eighth of the first.
+    Returns 0 if no rate holds, down to an eighth of the first.
     """
     low, high = 0.0, first
     while holds(high):

@@ -1,4 +1,4 @@
-"""Documents whose every sentence is marked, so that a sentence in another document's context can be recognised."""
+"""Documents with every sentence marked, so that one in another document's context can be recognised."""
 
 import random
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ Marked = tuple[tuple[str, ...], ...]
 
 
 def marked_documents(rng: random.Random, documents: int, sentences: int) -> Marked:
-    """So many documents of so many sentences; no sentence occurs twice."""
+    """Make up `documents` documents of `sentences` sentences each; no sentence occurs twice."""
     return tuple(
         tuple(f"文書{document}の{position}番目、{''.join(rng.sample(_WORDS, 3))}。" for position in range(sentences))
         for document in range(documents)
@@ -21,7 +21,7 @@ def marked_documents(rng: random.Random, documents: int, sentences: int) -> Mark
 
 
 def misplaced(documents: Marked, record: Iterable[Recorded], window: ContextWindow) -> list[str]:
-    """What reached a worker with other preceding sentences than those of its own document in its window, in order."""
+    """Return the sentences that reached a worker with preceding ones other than those in their document's window."""
     expected = {
         sentence: tuple(document[window.around(position)[0] : position])
         for document in documents

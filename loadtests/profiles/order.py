@@ -1,8 +1,8 @@
-"""Order, loss and duplication: many sessions over several replicas, whose processes are killed while clients misbehave.
+"""Order, loss and duplication: many sessions on several replicas, whose processes are killed while clients misbehave.
 
-Every document is translated whole first, while nothing is disturbed. Then each is sent as a session, sentence by
-sentence, by a client that mixes REST and WebSocket. In the end each session must have its sentences in order, with the
-answers of the quiet run, and what reached the workers must never have held another document's sentence.
+First every document is translated whole, undisturbed. Then each is sent as a session, sentence by sentence, by a client
+that mixes REST and WebSocket. In the end each session must hold its sentences in order, with the answers of the quiet
+run, and no worker may ever have been sent a sentence together with one of another document.
 """
 
 import random
@@ -39,12 +39,12 @@ class Plan:
     replica_kills: int = 2
     reads_target_context: bool = False
     service_seconds: float = 0.0
-    """That the stand-in takes for a sentence: some, or a small run is over before the last fault has struck."""
+    """Time that the stand-in takes for a sentence; with none, a small run is over before the last fault strikes."""
     seed: int = 1
 
 
 def run(plan: Plan, bundle: Path, on_progress: Callable[[float], object]) -> Report:
-    """Run it on a stand-in for a bundle.
+    """Run the load test on a stand-in for a bundle.
 
     Raises:
         LoadTestError, BundleError: it cannot be run.
@@ -86,22 +86,22 @@ def run(plan: Plan, bundle: Path, on_progress: Callable[[float], object]) -> Rep
 
 
 def answered(outcomes: Sequence[Outcome]) -> int:
-    """Sentences of sessions that have had an answer."""
+    """Count the sentences of sessions that were answered."""
     return sum(outcome.sentences for outcome in outcomes)
 
 
 def everything(found: int, total: int) -> Check:
-    """Every sentence was answered, once."""
+    """Check that every sentence was answered, once."""
     return Check("every sentence is answered", found == total, f"{found} of {total}")
 
 
 def isolated(record: Sequence[Recorded], documents: Marked, window: ContextWindow) -> Check:
-    """Nothing reached a worker with a sentence of another document, or with other ones of its own than it should."""
+    """Check that each request reached its worker with its own document's context, and with all of it."""
     wrong = misplaced(documents, record, window)
     found = "; ".join([f"{len(wrong)} of {len(record)} are not", *wrong[:3]])
     return Check("each request reached its worker with its own document's context", not wrong, found)
 
 
 def translated_again(record: Sequence[Recorded], documents: Marked) -> int:
-    """How many translations were made beyond the two that each sentence needs: in the quiet run and in its session."""
+    """Count translations beyond the two that each sentence needs: in the quiet run and in its session."""
     return len(record) - 2 * sum(map(len, documents))

@@ -1,8 +1,8 @@
 """Overload: what a service does with three times as many requests as it can answer.
 
-Its capacity is measured first, by users of whom each waits for the one before. Then they come at random moments,
-whether the service keeps up or not, and most of them must be refused: at once, so that they can go elsewhere, and
-without harm to those who were admitted.
+Its capacity is measured first, by a fixed number of users, each followed by another on leaving. Then users come at
+random moments, whether or not the service keeps up, and most must be refused: at once, so that they can go elsewhere,
+and without harm to those who were admitted.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,13 +20,13 @@ from loadtests.stage.samples import Work, steady_rate
 from loadtests.stage.stage import Behaviour, Ran, Setting, staged
 
 REFUSAL_SECONDS = 0.050
-"""A refusal takes no longer than this at the median."""
+"""The longest that the median refusal may take."""
 THROUGHPUT = 0.9
-"""Of its capacity, a service under overload still does this."""
+"""The part of its capacity that a service must still achieve under overload."""
 _MIXED = {Kind.LIVE: 0.5, Kind.EVENTS: 0.5}
-"""In both measurements, as sentences of sessions cost more than those of documents, which share their contexts."""
+"""The same in both measurements: a session's sentences cost more than a document's, which share their contexts."""
 _CLIENTS = 8
-"""Of each kind, who measure the capacity."""
+"""Users of each kind who measure the capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Plan:
     """The size of a run."""
 
     seconds: float = 30.0
-    """Of each of the two measurements."""
+    """Length of each of the two measurements."""
     excess: float = 3.0
     """Arrivals, as a multiple of the capacity."""
     queue_limit: int = 128
-    """Sentences; few, so that the queue is full for most of a short run."""
+    """In sentences; small, so that the queue is full for most of a short run."""
     seed: int = 1
 
 
@@ -46,7 +46,7 @@ def run(plan: Plan, setting: Setting, documents: Documents, on_progress: Callabl
     """Measure the capacity, then exceed it.
 
     Raises:
-        LoadTestError, BundleError: it cannot be run.
+        LoadTestError, BundleError: the load test cannot be run.
     """
     tight = replace(setting, settings={**setting.settings, "queue_limit": str(plan.queue_limit)})
     users = Behaviour(shares=_MIXED, seed=plan.seed)
@@ -62,10 +62,10 @@ def run(plan: Plan, setting: Setting, documents: Documents, on_progress: Callabl
 
 
 def capacity_of(quiet: Ran, plan: Plan) -> Work:
-    """What is done a second while nobody comes who does not wait for an answer.
+    """Return the work done per second while every user waits for answers.
 
     Raises:
-        LoadTestError: nothing is, or what is done is not known.
+        LoadTestError: nothing was done, or it is not known what was.
     """
     capacity = steady_rate(quiet.samples, quiet.began, plan.seconds)
     if capacity.tokens <= 0:
@@ -74,9 +74,9 @@ def capacity_of(quiet: Ran, plan: Plan) -> Work:
 
 
 def verdicts(plan: Plan, quiet: Ran, ran: Ran, capacity: Work) -> list[Check]:
-    """Whether the excess was refused at once, and what was admitted was served as fast as without it.
+    """Check that the excess was refused at once, and that what was admitted was served as fast as without it.
 
-    Who was not served while the capacity was measured counts too: what is lost there makes it look smaller.
+    Users not served while the capacity was measured count, too: what is lost there makes the capacity look smaller.
     """
     refused = _refused(ran.outcomes)
     ratio = steady_rate(ran.samples, ran.began, plan.seconds).tokens / capacity.tokens
@@ -92,12 +92,12 @@ def verdicts(plan: Plan, quiet: Ran, ran: Ran, capacity: Work) -> list[Check]:
 
 
 def refusals(ran: Ran) -> dict[str, Value]:
-    """How long refusals have taken."""
+    """Return how long refusals took."""
     refused = _refused(ran.outcomes)
     return {f"refusal, {percent} %, ms": 1000 * percentile(refused, percent) for percent in (50, 95, 99) if refused}
 
 
 def _refused(outcomes: Sequence[Outcome]) -> list[float]:
-    """Of whole documents: on a stream, a refusal waits for the answers to what was said before."""
+    """Return the times of refusals, except on streams, where they wait for the answers to earlier sentences."""
     refused = (outcome for outcome in outcomes if outcome.result is Result.REFUSED)
     return [outcome.seconds for outcome in refused if outcome.what != Kind.LIVE]

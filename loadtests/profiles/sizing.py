@@ -1,7 +1,7 @@
-"""What a deployment takes: figures to plan one with. Memory of each process, Redis bytes a session, CPU a sentence.
+"""Figures for planning a deployment: memory per process, bytes in Redis per session, CPU time per sentence.
 
-The model's part is measured with the bundle and one worker, everything else with a stand-in that takes no time, so that
-the CPU of the HTTP process and of Redis is their own.
+The model's part is measured with the bundle and one worker; everything else with a stand-in that takes no time, so that
+the CPU time measured is that of the HTTP process and of Redis alone.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,19 +32,19 @@ class Plan:
     """The size of a run."""
 
     seconds: float = 30.0
-    """Of each of the two measurements of speed."""
+    """Length of each of the two measurements of speed."""
     sessions: int = 200
     sentences: int = 40
-    """Of each session: more than Redis keeps of one."""
+    """Sentences of each session: more than Redis keeps of one."""
     streams: int = 300
     seed: int = 1
 
 
 def run(plan: Plan, setting: Setting, documents: Documents, on_progress: Callable[[float], object]) -> Report:
-    """Measure.
+    """Measure all figures.
 
     Raises:
-        LoadTestError, BundleError: it cannot be run.
+        LoadTestError, BundleError: the load test cannot be run.
     """
     with staged(replace(setting, workers=1), documents) as stage:
         found = _model(plan, stage, on_progress)
@@ -57,7 +57,7 @@ def run(plan: Plan, setting: Setting, documents: Documents, on_progress: Callabl
 
 
 def _model(plan: Plan, stage: Stage, on_progress: Callable[[float], object]) -> dict[str, Value]:
-    """How fast one worker is, and what it holds."""
+    """Measure how fast one worker is, and how much memory it takes."""
     ran = stage.run(
         Closed(clients=_AT_ONCE, seconds=plan.seconds), Behaviour(_BY_EVENTS, seed=plan.seed), on_progress=on_progress
     )
@@ -72,7 +72,7 @@ def _model(plan: Plan, stage: Stage, on_progress: Callable[[float], object]) -> 
 
 
 def _service(plan: Plan, stage: Stage, on_progress: Callable[[float], object]) -> dict[str, Value]:
-    """What a sentence of a session costs the HTTP process and Redis."""
+    """Measure what a sentence of a session costs the HTTP process and Redis."""
     (service,) = stage.deployment.services()
     with redis.Redis(port=stage.deployment.redis.port) as client:
         before = _spent(service, client)
@@ -86,7 +86,7 @@ def _service(plan: Plan, stage: Stage, on_progress: Callable[[float], object]) -
 
 
 def _spent(service: psutil.Process, client: "redis.Redis") -> dict[str, float]:
-    """What has been spent up to now, by the names that it has when it is divided by the sentences."""
+    """Return what has been spent so far, under the names of the figures per sentence to be derived from it."""
     found, processes = client.info("everything"), service.cpu_times()
     return {
         "ms of CPU a sentence, HTTP process": 1000 * (processes.user + processes.system),
@@ -96,7 +96,7 @@ def _spent(service: psutil.Process, client: "redis.Redis") -> dict[str, float]:
 
 
 def _sessions(plan: Plan, stage: Stage) -> dict[str, Value]:
-    """What a session takes in Redis, and an open stream in the HTTP process."""
+    """Measure how much memory a session takes in Redis, and an open stream in the HTTP process."""
     sentences = [sentence for document in stage.documents for sentence in document]
     (service,), (url,) = stage.deployment.services(), stage.deployment.urls
     with (
@@ -123,7 +123,7 @@ def _sessions(plan: Plan, stage: Stage) -> dict[str, Value]:
 
 
 def _hold(http: httpx.Client, url: str, pair: Mapping[str, str], sentences: Sequence[str]) -> str:
-    """Begin a session and say some sentences; gives its path."""
+    """Begin a session and send some sentences; return its path."""
     created = http.post(f"{url}/v1/sessions", json=pair)
     created.raise_for_status()
     path = f"/v1/sessions/{created.json()['session_id']}"
@@ -134,7 +134,7 @@ def _hold(http: httpx.Client, url: str, pair: Mapping[str, str], sentences: Sequ
 
 @contextmanager
 def _streams(url: str, paths: Sequence[str]) -> Iterator[None]:
-    """A stream open on each of these sessions, with nothing said on it."""
+    """Keep an idle stream open on each of these sessions."""
     with ExitStack() as stack:
         for path in paths:
             socket = stack.enter_context(closing(create_connection(f"{url.replace('http', 'ws', 1)}{path}/stream")))

@@ -1,8 +1,8 @@
-"""What the service costs: sentences per second and time per sentence, against the runtime called directly.
+"""What the service costs: sentences per second and time per sentence, compared with the runtime called directly.
 
-Both take turns on the same documents within one run, with as many worker processes and the same batch budget, so that a
-machine that grows slower does so for both. A figure is the median of its rounds, and only ratios within a run mean
-anything. At low load, one sentence at a time is sent, alternately to a runtime and over HTTP.
+Both take turns on the same documents within one run, with the same number of worker processes and the same batch
+budget, so that a machine that becomes slower does so for both. A figure is the median of its rounds, and only ratios
+within a run are meaningful. At low load, one sentence at a time is sent, alternately to a runtime and over HTTP.
 """
 
 import random
@@ -30,9 +30,9 @@ from models.engine.requests import TranslationRequest
 from service.segmentation.splitting import parts
 
 THROUGHPUT = 0.9
-"""Of the runtime called directly, whole documents over HTTP still do this."""
+"""The part of the direct runtime's throughput that whole documents must reach over HTTP."""
 ADDED_MS = 10.0
-"""At low load, HTTP adds no more than this to the median."""
+"""The most milliseconds that HTTP may add to the median at low load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class Plan:
     """The size of a run."""
 
     rounds: int = 5
-    """That count."""
+    """Rounds that count."""
     documents: int = 8
-    """Of each round; over HTTP they are sent at the same time."""
+    """Documents of each round; over HTTP, they are sent at the same time."""
     sentences: int = 40
-    """Of each document."""
+    """Sentences of each document."""
     single: int = 100
     """Sentences that are sent one at a time."""
     workers: int = 2
@@ -53,29 +53,29 @@ class Plan:
     budget: Budget = field(default_factory=Budget)
     seed: int = 1
     uncounted: int = 1
-    """Rounds before those that count: a GPU captures in them what comes again later."""
+    """Rounds before those that count: in these, a GPU captures the graphs that it replays later."""
 
 
 @dataclass(slots=True)
 class Measured:
-    """Seconds: of each round with all its documents, and of each single sentence."""
+    """Seconds taken by each round with all its documents, and by each single sentence."""
 
     direct_rounds: list[float] = field(default_factory=list)
     http_rounds: list[float] = field(default_factory=list)
     direct_singles: list[float] = field(default_factory=list)
     http_singles: list[float] = field(default_factory=list)
     different: int = 0
-    """Sentences that the service translated otherwise than the runtime."""
+    """Sentences that the service translated differently from the runtime."""
 
 
 def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[], object]) -> Report:
     """Measure with documents made of `sentences`; `on_step` is called after each round and each single sentence.
 
-    Lines that are several sentences are left out: the runtime takes them as they are, the service each after the other.
-    So are those without a word, which the service does not have translated.
+    Lines of several sentences are left out: the runtime takes them as they are, the service one sentence at a time. So
+    are lines without a word, which the service does not have translated.
 
     Raises:
-        LoadTestError, BundleError: it cannot be run.
+        LoadTestError, BundleError: the load test cannot be run.
     """
     budget, window, pair = plan.budget, _window_of(bundle), pair_of(bundle)
     single = single_sentences(sentences, pair["source_lang"])
@@ -85,13 +85,13 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
         "device": plan.device,
         "batch_characters": str(budget.characters),
         "batch_sentences": str(budget.sentences),
-        "queue_limit": str(plan.documents * plan.sentences),  # all at once, of which none is to be refused
+        "queue_limit": str(plan.documents * plan.sentences),  # room for all at once, so that none is refused
     }
     measured = Measured()
     with (
         tempfile.TemporaryDirectory(prefix="antecedent-throughput-") as name,
         http_client() as http,
-        ThreadPoolExecutor(plan.documents) as pool,  # threads end when the service that they wait for has ended
+        ThreadPoolExecutor(plan.documents) as pool,  # threads end once the service that they wait for has
         direct_workers(plan.workers, bundle, plan.device) as direct,
         deployed(Path(name), 1, module=REAL, settings=settings) as deployment,
     ):
@@ -108,10 +108,10 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
 
 
 def _window_of(bundle: Path) -> ContextWindow:
-    """What a model reads around a sentence.
+    """Return the window of context that a model reads.
 
     Raises:
-        LoadTestError: translations as well.
+        LoadTestError: the model reads translations as well.
     """
     manifest = Manifest.load(bundle)
     if manifest.reads_target_context:
@@ -120,7 +120,7 @@ def _window_of(bundle: Path) -> ContextWindow:
 
 
 def single_sentences(lines: Sequence[str], language: str) -> Sequence[str]:
-    """The lines that are one sentence, and have a word to translate.
+    """Return the lines that are a single sentence, with a word to translate.
 
     Raises:
         LoadTestError: there is none.
@@ -134,7 +134,7 @@ def single_sentences(lines: Sequence[str], language: str) -> Sequence[str]:
 
 
 def judge(plan: Plan, measured: Measured) -> Report:
-    """What the times say."""
+    """Compute the figures and verdicts from the times."""
     count = plan.documents * plan.sentences
     direct, http = count / median(measured.direct_rounds), count / median(measured.http_rounds)
     added = 1000 * (median(measured.http_singles) - median(measured.direct_singles))
@@ -158,7 +158,7 @@ def judge(plan: Plan, measured: Measured) -> Report:
 
 
 class _Meter:
-    """Has the same sentences translated both ways, and notes the times."""
+    """Has the same sentences translated both ways, and records the times."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class _Meter:
         self._measured = measured
 
     def round(self, direct: DirectWorkers, documents: Sequence[Sequence[str]], *, counted: bool) -> None:
-        """Whole documents, all at once."""
+        """Translate whole documents both ways, all at once."""
         requests = [request for document in documents for request in _requests(document, self._window)]
         began = time.perf_counter()
         expected = [done.text for done in direct.translate(batches_of(requests, self._budget))]
@@ -192,7 +192,7 @@ class _Meter:
             self._measured.http_rounds.append(ended - between)
 
     def single(self, worker: DirectWorker, sentences: Sequence[str], *, counted: bool) -> None:
-        """The last one of some sentences, after the others."""
+        """Translate the last of some sentences both ways, with the others as context."""
         *context, sentence = sentences
         (expected,), direct_seconds = worker.translate([TranslationRequest(sentence, tuple(map(Sentence, context)))])
         began = time.perf_counter()
@@ -217,7 +217,7 @@ class _Meter:
 
 
 def _requests(document: Sequence[str], window: ContextWindow) -> list[TranslationRequest]:
-    """A document's sentences with what the service reads them with."""
+    """Return a document's sentences with the context that the service gives them."""
     return [
         TranslationRequest(each.current.source, each.preceding, each.following)
         for each in windows(Document(tuple(map(Sentence, document))), window)
