@@ -1,4 +1,4 @@
-"""A report in files: as JSON, and as a page of HTML that stands alone with verdicts, pictures and figures."""
+"""A report as files: JSON, and a self-contained HTML page with verdicts, pictures and figures."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +12,7 @@ from models.data.whole import write_whole
 
 
 def page(report: Report) -> str:
-    """The page."""
+    """Return the HTML page of a report."""
     environment = Environment(
         loader=PackageLoader("loadtests.report", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
@@ -21,7 +21,7 @@ def page(report: Report) -> str:
 
 
 def write(report: Report, folder: Path) -> None:
-    """Write a report as JSON and as a page, under the name of its command; each file is there whole or not.
+    """Write a report as JSON and as a page, named after its command; each file is written whole or not at all.
 
     Raises:
         OSError: it cannot be written.

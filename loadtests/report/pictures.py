@@ -1,4 +1,4 @@
-"""Plots as pictures in the style of the project."""
+"""Plots as pictures in the project's style."""
 
 from io import StringIO
 
@@ -13,7 +13,7 @@ _SHADE, _LINE_OF_MARK = "#EEDDCC", "#888888"
 
 
 def svg(plot: Plot) -> str:
-    """A plot as an element that can stand in an HTML page."""
+    """Return a plot as an SVG element for an HTML page."""
     with styled():
         figure = Figure(figsize=_INCHES)
         _draw(figure.add_subplot(), plot)

@@ -1,4 +1,4 @@
-"""Outcomes and samples as curves: what stands in a report as a picture. Knows nothing of how they are drawn."""
+"""Outcomes and samples as the curves of a report's pictures. Knows nothing of how they are drawn."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -20,12 +20,12 @@ _MIB = 1024**2
 
 
 def all_plots(ran: Ran) -> list[Plot]:
-    """Everything that is known of a run over its time."""
+    """Return plots of everything that is known of a run over its time."""
     return [rates(ran), *latencies(ran), memory(ran), descriptors(ran)]
 
 
 def rates(ran: Ran) -> Plot:
-    """What was translated, repeated, refused and failed, each second."""
+    """Plot what was translated, repeated, refused and failed, each second."""
     counted: dict[str, Callable[[Outcome], int]] = {
         "sentences translated": lambda outcome: outcome.sentences,
         "repeated": lambda outcome: outcome.result is Result.REPEATED,
@@ -43,12 +43,12 @@ def rates(ran: Ran) -> Plot:
 
 
 def latencies(ran: Ran) -> list[Plot]:
-    """The times of each kind of wish, by the moment at which it was due."""
+    """Plot the times of each kind of request, by the moment at which it was due."""
     return [plot for what in MEASURED if (plot := _latency(ran, what)).lines]
 
 
 def memory(ran: Ran) -> Plot:
-    """Of all processes and of the data in Redis."""
+    """Plot the memory of all processes and of the data in Redis."""
     kept: Mapping[str, Iterable[tuple[float, float | None]]] = {
         "HTTP processes": ((sample.at, sample.service_bytes) for sample in ran.samples),
         "workers": ((sample.at, sample.worker_bytes) for sample in ran.samples),
@@ -61,7 +61,7 @@ def memory(ran: Ran) -> Plot:
 
 
 def descriptors(ran: Ran) -> Plot:
-    """File descriptors that are open in all processes of the service."""
+    """Plot the file descriptors open in all processes of the service."""
     line = [(sample.at - ran.began, float(sample.descriptors)) for sample in ran.samples]
     return Plot("File descriptors", "seconds", "open", {"service and workers": line}, spans=_spans(ran))
 
@@ -90,7 +90,7 @@ def _width(ran: Ran) -> float:
 def _buckets(
     ran: Ran, outcomes: Sequence[Outcome], moment: Callable[[Outcome], float]
 ) -> Mapping[float, list[Outcome]]:
-    """Outcomes in stretches of equal length; the keys are their middles, in seconds from the beginning."""
+    """Group outcomes into stretches of equal length; the keys are their middles, in seconds from the beginning."""
     width = _width(ran)
     count = int((ran.ended - ran.began) / width) + 1
     buckets: dict[float, list[Outcome]] = {(number + 0.5) * width: [] for number in range(count)}

@@ -1,4 +1,4 @@
-"""What a load test found: figures for people and for machines, and whether what must hold does."""
+"""What a load test found: figures for people and machines, and whether everything that must hold does."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Value = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that must hold; `found` is what was measured of it."""
+    """Something that must hold; `found` is what was measured."""
 
     name: str
     holds: bool
@@ -23,7 +23,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a plot's horizontal axis with a name."""
+    """A named stretch of a plot's horizontal axis."""
 
     name: str
     began: float
@@ -38,16 +38,16 @@ class Plot:
     x_label: str
     y_label: str
     lines: Mapping[str, Sequence[tuple[float, float]]]
-    """By name, from left to right."""
+    """Points by name of the curve, from left to right."""
     marks: Mapping[str, float] = field(default_factory=dict)
-    """Heights that mean something, by name."""
+    """Heights to be marked, by name."""
     spans: Sequence[Span] = ()
     logarithmic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of one command: under which conditions, what was counted and measured, and the verdicts."""
+    """The result of one command: its conditions, what was counted and measured, and the verdicts."""
 
     command: str
     conditions: Mapping[str, Value]
@@ -61,7 +61,7 @@ class Report:
         return all(check.holds for check in self.checks)
 
     def show(self, console: Console) -> None:
-        """Print it as tables."""
+        """Print the report as tables."""
         console.print(_table(f"{self.command}: conditions", self.conditions.items()))
         console.print(_table(f"{self.command}: figures", self.figures.items()))
         verdicts = ((f"{'ok' if check.holds else 'MISSED'}  {check.name}", check.found) for check in self.checks)
@@ -69,22 +69,22 @@ class Report:
 
 
 def at_least(name: str, found: float, mark: float) -> Check:
-    """Whether a figure is high enough."""
+    """Check that a figure is high enough."""
     return Check(name, found >= mark, f"{found:.3f}, at least {mark:g}")
 
 
 def no_more(name: str, found: float, mark: float) -> Check:
-    """Whether a figure is low enough."""
+    """Check that a figure is low enough."""
     return Check(name, found <= mark, f"{found:.3f}, at most {mark:g}")
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
-    """The value below which so many percent of the values lie; of at least one value."""
+    """Return the value below which `percent` % of the values lie; there must be at least one."""
     return values[0] if len(values) == 1 else quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
 def _table(title: str, rows: Iterable[tuple[str, Value]]) -> Table:
-    """What is in brackets or between colons, as a log has it, is no markup."""
+    """Make a table, in which brackets and colons, as in logs, are not taken for markup."""
     table = Table(title=title, title_justify="left", box=box.ROUNDED, show_header=False)
     for name, value in rows:
         table.add_row(Text(name), Text(f"{value:,.3f}" if isinstance(value, float) else str(value)))

@@ -1,4 +1,4 @@
-"""What must hold after a run, and what was counted: pure comparisons of what has become of the users' wishes."""
+"""What must hold after a run, and what was counted in it: pure functions of its outcomes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ from loadtests.users.conversation import Wrong
 from loadtests.users.documents import FIRST_EVENT
 
 GRACE_SECONDS = 45
-"""Within which a replica has to end: Compose gives it no more, Kubernetes a little, once its preStop hook is over."""
+"""Time within which a replica has to end: Compose allows no more; Kubernetes, after its preStop hook, a little more."""
 PERCENTILES = (50, 95, 99)
 MEASURED: tuple[str, ...] = (Kind.LIVE, FIRST_EVENT, Kind.EVENTS, Kind.DOCUMENT)
-"""What has a time worth knowing: a spoken sentence, the first sentence by events, all of them, a whole document."""
+"""What is timed: a spoken sentence, the first sentence by events, all sentences by events, and a whole document."""
 
 OUTAGE = frozenset({CONNECTION_LOST, "closed_1012", "session_store_unavailable", "shutting_down", "model_not_ready"})
-"""Codes that a client may meet while a fault lasts, and repeats."""
+"""Codes that a client may get, and retries after, while a fault lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +29,15 @@ class Budget:
     """What a run may cost its users."""
 
     seconds: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """For what is measured, the longest times at 50, 95 and 99 %."""
+    """The longest times allowed at the 50th, 95th and 99th percentile, by what is timed."""
     explained: frozenset[str] = frozenset()
-    """Codes for which users may have to repeat."""
+    """Codes after which users may have to retry."""
     refusals: bool = False
-    """Whether they may be told that there are too many."""
+    """Whether users may be refused because there are too many."""
 
 
 def judge(ran: Ran, budget: Budget) -> list[Check]:
-    """Whether everybody has been served as must be."""
+    """Check that everybody was served as they must be."""
     return [
         all_left(ran.outcomes),
         *(never_wrong(ran.outcomes, wrong) for wrong in Wrong),
@@ -52,7 +52,7 @@ def judge(ran: Ran, budget: Budget) -> list[Check]:
 
 
 def figures(ran: Ran) -> dict[str, Value]:
-    """What was counted and measured."""
+    """Return what was counted and measured."""
     outcomes, seconds = ran.outcomes, max(ran.ended - ran.began, 1e-9)
     translated = sum(outcome.sentences for outcome in outcomes)
     counted: dict[str, Value] = {
@@ -71,12 +71,12 @@ def figures(ran: Ran) -> dict[str, Value]:
 
 
 def times(outcomes: Sequence[Outcome], what: str) -> list[float]:
-    """How long everything of a kind that was answered has taken, in seconds."""
+    """Return how long each answer of a kind took, in seconds."""
     return [outcome.seconds for outcome in outcomes if outcome.what == what and outcome.result is Result.ANSWERED]
 
 
 def in_time(outcomes: Sequence[Outcome], budget: Mapping[str, Sequence[float]]) -> list[Check]:
-    """Whether what was answered was answered in time; what never was answered is not in time either."""
+    """Check that answers came in time; a kind without any answer is not in time, either."""
     checks = []
     for what, longest in budget.items():
         found = times(outcomes, what) or [float("inf")]
@@ -88,7 +88,7 @@ def in_time(outcomes: Sequence[Outcome], budget: Mapping[str, Sequence[float]]) 
 
 
 def all_left(outcomes: Sequence[Outcome]) -> Check:
-    """Nobody is lost on the way."""
+    """Check that nobody was lost on the way."""
     came, left = (
         sum(outcome.what == ARRIVAL and outcome.result is result for outcome in outcomes)
         for result in (Result.BEGUN, Result.ENDED)
@@ -97,24 +97,24 @@ def all_left(outcomes: Sequence[Outcome]) -> Check:
 
 
 def never_wrong(outcomes: Sequence[Outcome], wrong: Wrong) -> Check:
-    """Nothing is wrong in this way."""
+    """Check that nothing was wrong in this way."""
     found = sum(outcome.result is Result.WRONG and outcome.code.startswith(wrong) for outcome in outcomes)
     return Check(f"nothing is {wrong}", not found, str(found))
 
 
 def none(name: str, outcomes: Sequence[Outcome], result: Result) -> Check:
-    """Nothing ends so."""
+    """Check that nothing had this result."""
     return Check(name, *_empty([outcome for outcome in outcomes if outcome.result is result]))
 
 
 def only_explained(outcomes: Sequence[Outcome], explained: frozenset[str]) -> Check:
-    """Users had to repeat for none but these reasons."""
+    """Check that users had to retry for these reasons only."""
     repeated = [outcome for outcome in outcomes if outcome.result is Result.REPEATED]
     return Check("no error is unexplained", *_empty([one for one in repeated if one.code not in explained]))
 
 
 def struck(happened: Sequence[Struck], planned: int) -> list[Check]:
-    """Everything went wrong that was to, while users were there, and nothing else: all was well again each time."""
+    """Check that every planned fault struck while users were there, and that all was well again after each."""
     failures = [f"{fault.name}: {fault.failure}" for fault in happened if fault.failure]
     return [
         Check("every planned fault has struck in time", len(happened) == planned, f"{len(happened)} of {planned}"),
@@ -123,7 +123,7 @@ def struck(happened: Sequence[Struck], planned: int) -> list[Check]:
 
 
 def ended_well(ends: Sequence[End]) -> list[Check]:
-    """Each replica that was told to end did so by itself, before anybody would have killed it; of none, none."""
+    """Check that each replica told to end did so by itself and in time; no checks if there was none."""
     if not ends:
         return []
     statuses = [end.status for end in ends]
@@ -134,18 +134,18 @@ def ended_well(ends: Sequence[End]) -> list[Check]:
 
 
 def forgotten(sessions: int | None) -> Check:
-    """No session outlives its user."""
+    """Check that no session outlived its user."""
     found = "Redis does not answer" if sessions is None else str(sessions)
     return Check("no session is left in Redis", sessions == 0, found)
 
 
 def foreseen(errors: Sequence[str]) -> Check:
-    """No service has logged an error that nobody has foreseen."""
+    """Check that no service logged an unforeseen error."""
     return Check("no service has met an unforeseen error", not errors, "; ".join([str(len(errors)), *errors[:3]]))
 
 
 def none_died(died: int, killed: int) -> Check:
-    """No worker has ended that nobody has killed."""
+    """Check that no worker ended except those that were killed."""
     return Check("no worker has died by itself", died <= killed, f"{died}, of which {killed} were killed")
 
 
