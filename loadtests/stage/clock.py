@@ -1,4 +1,4 @@
-"""A wall clock that can be set wrong for a process, by libfaketime; its monotonic clock stays right."""
+"""A wall clock that can be set wrong for a process with libfaketime; the monotonic clock stays right."""
 
 import platform
 from collections.abc import Mapping
@@ -15,21 +15,21 @@ _DEBIAN: Final = "*/faketime/"
 
 
 class Clock:
-    """What a process sees as the time of day; `file` says by how much it is wrong."""
+    """What a process sees as the time of day; `file` holds by how much it is wrong."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self.set_off(0)
 
     def set_off(self, seconds: float) -> None:
-        """Make it wrong by so much; processes see it within SEEN_SECONDS."""
+        """Make the clock wrong by `seconds`; processes see that within SEEN_SECONDS."""
         self._file.write_text(f"{seconds:+.0f}s\n")
 
     def environment(self) -> Mapping[str, str]:
-        """Of a process that goes by this clock, and of its children.
+        """Return environment variables that make a process and its children use this clock.
 
         Raises:
-            LoadTestError: libfaketime is not there, or not for this processor.
+            LoadTestError: libfaketime is not installed, or not available for this processor.
         """
         return {
             "LD_PRELOAD": str(_library()),
@@ -40,7 +40,7 @@ class Clock:
 
 
 def _library() -> Path:
-    """That of the system's package, else the one that the Python package carries, for x86-64 alone."""
+    """Return the library of the system's package, else that of the Python package, which is for x86-64 only."""
     for found in sorted(Path("/usr/lib").glob(_DEBIAN + _NAME)):
         return found
     with suppress(PackageNotFoundError):

@@ -1,4 +1,4 @@
-"""Replicas of the service that share one Redis, on ports that stay theirs when they are started again."""
+"""Replicas of the service that share one Redis, and keep their ports when they are restarted."""
 
 import json
 import signal
@@ -21,7 +21,7 @@ from service.settings import PREFIX
 from service.store.redis_process import carried_redis_server
 
 REAL: Final = "service"
-"""The service on the runtime that it is made for."""
+"""The module of the service with its real runtime."""
 _UNFORESEEN = (
     "unforeseen_error",
     "error_of_nobody",
@@ -39,14 +39,14 @@ STAND_IN: Final = "loadtests.stage.stand_in"
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Of a replica that was told to end: its exit status, and how many seconds it took."""
+    """How a replica that was told to end did so: its exit status, and how many seconds it took."""
 
     status: int
     seconds: float
 
 
 class Deployment:
-    """A Redis, and replicas that use it; to be had from `deployed`."""
+    """A Redis, and replicas that use it; `deployed` makes one."""
 
     def __init__(
         self, redis: RedisServer, replicas: list[Replica], urls: list[str], clocks: Sequence[Clock] = ()
@@ -54,14 +54,14 @@ class Deployment:
         self.redis = redis
         self.urls = urls
         self.clocks = clocks
-        """Of the replicas and of Redis, if they go by clocks of their own."""
+        """The clocks of the replicas and of Redis, if they have clocks of their own."""
         self.ends: Final[list[End]] = []
-        """Of replicas that were told to end."""
+        """How the replicas that were told to end did so."""
         self.workers_killed = 0
         self._replicas = replicas
 
     def start(self) -> None:
-        """Start the Redis and all replicas, and wait until each is ready."""
+        """Start Redis and all replicas, and wait until each is ready."""
         self.redis.start()
         with ThreadPoolExecutor(len(self._replicas)) as pool:
             list(pool.map(self._start, self._replicas))
@@ -78,7 +78,7 @@ class Deployment:
         """Kill a worker of a replica.
 
         Raises:
-            LoadTestError: it has none.
+            LoadTestError: the replica has none.
         """
         workers = self.workers(number)
         if not workers:
@@ -90,27 +90,27 @@ class Deployment:
         """Wait until every replica reaches Redis and has all of its workers.
 
         Raises:
-            LoadTestError: one has ended, or does not for longer than anybody would wait.
+            LoadTestError: one has ended, or is not well within PATIENCE_SECONDS.
         """
         for replica in self._replicas:
             with replica.client() as client:
                 eventually(partial(_is_well, replica, client), "a replica reaches Redis and has all of its workers")
 
     def services(self) -> list[psutil.Process]:
-        """The HTTP processes, so far as they are alive."""
+        """Return the HTTP processes that are alive."""
         return [psutil.Process(replica.pid) for replica in self._replicas if replica.alive]
 
     def workers(self, number: int) -> list[psutil.Process]:
-        """The worker processes of a replica."""
+        """Return the worker processes of a replica."""
         children = psutil.Process(self._replicas[number].pid).children()
         return [child for child in children if "worker_process" in " ".join(child.cmdline())]
 
     def unforeseen(self) -> list[str]:
-        """The errors in the logs of all replicas that nobody has foreseen: a traceback, or what each was and where."""
+        """Return the log lines of all replicas about unforeseen errors: a traceback, or each error's type and place."""
         return [line for line in self._logged() if _is_unforeseen(line)]
 
     def workers_died(self) -> int:
-        """How many workers have ended without being told to, those that were killed included."""
+        """Count the workers that have ended without being told to, including those killed."""
         return sum(_members(line).get("event") == _WORKER_DIED for line in self._logged())
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class Deployment:
 
 def _is_well(replica: Replica, client: httpx.Client) -> bool:
     if not replica.alive:
-        raise LoadTestError("a replica has ended")  # also all of them, where whoever interrupts a run ends them with it
+        raise LoadTestError("a replica has ended")  # perhaps all have: interrupting a run ends its processes, too
     answer = _ask(client, "/health/dependencies")
     if answer is None:
         return False
@@ -139,7 +139,7 @@ def _is_well(replica: Replica, client: httpx.Client) -> bool:
 
 
 def _ask(client: httpx.Client, path: str) -> httpx.Response | None:
-    """A replica's answer; None if it is an error, or if there is none, as from a replica that is dead."""
+    """Return a replica's answer; None if it is an error, or if there is none, as from a dead replica."""
     try:
         answer = client.get(path)
     except httpx.TransportError:
@@ -152,13 +152,13 @@ def _is_unforeseen(line: str) -> bool:
 
 
 def _is_an_error_of_uvicorn(line: str) -> bool:
-    """Whether something outside our own handling of errors has failed, which only uvicorn then sees."""
+    """Return whether something failed outside our own error handling, so that only uvicorn saw it."""
     said = _members(line)
     return (said.get("logger"), said.get("level")) == ("uvicorn.error", "error")
 
 
 def _members(line: str) -> dict[str, object]:
-    """What a line of a log says, by name; nothing, if it is not one of ours."""
+    """Return the members of a log line; none if it is not one of ours."""
     try:
         said = json.loads(line)
     except ValueError:
@@ -179,11 +179,11 @@ def deployed(
 ) -> Iterator[Deployment]:
     """Start `count` replicas with files in `folder`; end them afterwards.
 
-    `settings` are those of the service, by field name; `environment` is what else its processes are given; with
-    `own_clocks` each of them, and Redis, has a clock that can be set wrong.
+    `settings` are those of the service, by field name; `environment` holds further variables for its processes; with
+    `own_clocks`, each replica, and Redis, has a clock that can be set wrong.
 
     Raises:
-        LoadTestError: one of them does not start, or there is no such clock.
+        LoadTestError: a process does not start, or such clocks are not available.
     """
     clocks = [Clock(folder / f"clock-{number}") for number in range(count + 1)] if own_clocks else []
     *timed, redis_timed = [clock.environment() for clock in clocks] or [{}] * (count + 1)

@@ -1,4 +1,4 @@
-"""What goes wrong in a run, and when: the same for the same seed."""
+"""Faults that strike during a run, and when; the same for the same seed."""
 
 import random
 import resource
@@ -25,7 +25,7 @@ _ROOM_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that goes wrong for a while, after which all is as it was before."""
+    """Something that goes wrong for a while, and is then put right again."""
 
     name: str
     happening: Callable[[Deployment], AbstractContextManager[None]]
@@ -34,28 +34,28 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """A fault that has happened, and when, on the monotonic clock; until every replica was well again."""
+    """A fault that has happened, and when it began and every replica was well again, on the monotonic clock."""
 
     name: str
     began: float
     ended: float
     failure: str = ""
-    """Why all is not well again; nothing if it is."""
+    """Why not all is well again; empty if it is."""
 
 
 Timeline = Sequence[tuple[float, Fault]]
-"""After which part of a run, between 0 and 1, each fault strikes."""
+"""The faults, each after the part of a run, between 0 and 1, at which it strikes."""
 
 
 def evenly(faults: Sequence[Fault]) -> Timeline:
-    """Faults at even distances over a run."""
+    """Spread faults evenly over a run."""
     return [((number + 1) / (len(faults) + 1), fault) for number, fault in enumerate(faults)]
 
 
 def strike_all(timeline: Timeline, deployment: Deployment, progress: Callable[[], float | None]) -> list[Struck]:
-    """Let each fault strike when its part of the run is over, one after the other; `progress` is None at the end.
+    """Let faults strike one after the other, each when its part of the run is over; `progress` is None at the end.
 
-    After one that leaves something ill, no other strikes: what it did could not be told from what was ill before.
+    After a fault that leaves something broken, no other strikes: its effects could not be told from what was broken.
     """
     struck: list[Struck] = []
     for part, fault in timeline:
@@ -72,7 +72,7 @@ def strike_all(timeline: Timeline, deployment: Deployment, progress: Callable[[]
 
 
 def _strike(fault: Fault, deployment: Deployment) -> str:
-    """Let a fault strike, and wait until all is well again; gives the reason if it is not."""
+    """Let a fault strike, and wait until all is well again; return the reason if it is not."""
     try:
         with fault.happening(deployment):
             time.sleep(fault.seconds)
@@ -83,7 +83,7 @@ def _strike(fault: Fault, deployment: Deployment) -> str:
 
 
 def kills(rng: random.Random, *, redis: int, replicas: Sequence[int]) -> Sequence[Fault]:
-    """So many kills of Redis, and one of each of these replicas, in an order by chance."""
+    """Return `redis` kills of Redis, and one kill for each number in `replicas`, in random order."""
     faults = [redis_killed(rng.uniform(0, _LONGEST_OUTAGE_SECONDS)) for _ in range(redis)]
     faults += [replica_ended(number, signal.SIGKILL) for number in replicas]
     rng.shuffle(faults)
@@ -91,42 +91,42 @@ def kills(rng: random.Random, *, redis: int, replicas: Sequence[int]) -> Sequenc
 
 
 def redis_killed(seconds: float) -> Fault:
-    """Redis is gone, and comes back with its file."""
+    """Kill Redis, and start it again with its file."""
     return Fault("Redis killed", _redis_killed, seconds)
 
 
 def redis_paused(seconds: float) -> Fault:
-    """Redis keeps its connections and answers nothing."""
+    """Have Redis keep its connections, but answer nothing."""
     return Fault("Redis paused", _redis_paused, seconds)
 
 
 def redis_slow(seconds: float) -> Fault:
-    """Redis answers, but only after a tenth of a second."""
+    """Have Redis answer only after a tenth of a second."""
     return Fault("Redis slow", _redis_slow, seconds)
 
 
 def redis_full(seconds: float) -> Fault:
-    """Redis has no memory left for anything that would need more."""
+    """Leave Redis no memory for anything that needs more."""
     return Fault("Redis full", _redis_full, seconds)
 
 
 def redis_file_stuck(seconds: float) -> Fault:
-    """The append-only file of Redis cannot grow, as on a full disk."""
+    """Keep the append-only file of Redis from growing, as on a full disk."""
     return Fault("Redis's file cannot grow", _redis_file_stuck, seconds)
 
 
 def worker_killed(number: int) -> Fault:
-    """A worker process of a replica dies; the service starts another one."""
+    """Kill a worker process of a replica; the service then starts another one."""
     return Fault("worker killed", partial(_worker_killed, number), 1.0)
 
 
 def replica_ended(number: int, by: signal.Signals) -> Fault:
-    """A replica is ended by a signal and started again on its port."""
+    """End a replica by a signal, and start it again on its port."""
     return Fault("replica killed" if by is signal.SIGKILL else "replica restarted", partial(_ended, number, by), 0.0)
 
 
 def clocks_wrong(seconds: float, by_seconds: Sequence[float]) -> Fault:
-    """The wall clocks of the replicas and of Redis are wrong, each by as much as is said of it."""
+    """Set the wall clocks of the replicas and of Redis wrong, each by its own number of seconds."""
     return Fault("clocks wrong", partial(_clocks_wrong, by_seconds), seconds)
 
 
@@ -196,4 +196,4 @@ def _clocks_wrong(by_seconds: Sequence[float], deployment: Deployment) -> Iterat
     yield
     for clock in deployment.clocks:
         clock.set_off(0)
-    time.sleep(SEEN_SECONDS)  # or a pause of Redis that begins before would end with the other clock
+    time.sleep(SEEN_SECONDS)  # or a pause of Redis begun on the wrong clock would end by the right one

@@ -1,4 +1,4 @@
-"""Real processes on loopback, to be killed and started again at will: a Redis, and replicas of the service."""
+"""Real processes on loopback, to be killed and restarted at will: a Redis, and replicas of the service."""
 
 import os
 import select
@@ -23,7 +23,7 @@ from service.store.redis_process import find_redis_server
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 180.0
-"""Far longer than anything takes on a machine that is busy."""
+"""Far longer than anything takes, even on a busy machine."""
 
 
 def eventually(holds: Callable[[], bool], what: str) -> None:
@@ -40,38 +40,38 @@ def eventually(holds: Callable[[], bool], what: str) -> None:
 
 
 def without_settings() -> dict[str, str]:
-    """The environment of this process, without settings of a service: those of whoever measures one are for another."""
+    """Return this process's environment without service settings, which are not meant for the measured service."""
     return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
 
 
 def free_port() -> int:
-    """A port of loopback that nothing listens on; see `hold_port`."""
+    """Return a port of loopback that nothing listens on; see `hold_port`."""
     return hold_port(0)
 
 
 def hold_port(port: int) -> int:
-    """Keep a port of loopback, or any if it is 0, for who will listen there, as long as this process runs.
+    """Reserve a port of loopback (any if 0) for a server to listen on, as long as this process runs.
 
-    Bound and not listened on it can be taken by whoever names it and sets SO_REUSEADDR, as servers do, and Linux gives
-    it to nobody who asks for any: not before the server starts, nor while it is down.
+    A port that is bound but not listened on can be taken by a process that names it and sets SO_REUSEADDR, as servers
+    do. Linux gives it to no process that asks for any port, neither before the server starts nor while it is down.
 
     Raises:
-        OSError: it is taken.
+        OSError: the port is taken.
     """
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", port))
         found: int = holder.getsockname()[1]
         if sys.platform == "linux":
-            holder.detach()  # elsewhere nobody else could listen there
+            holder.detach()  # elsewhere, nobody else could listen there
         return found
 
 
 class RedisServer:
-    """A Redis on loopback with its append-only file on; the data survives `kill` and `start`.
+    """A Redis on loopback with an append-only file, so that its data survives `kill` and `start`.
 
-    `options` are further arguments of `redis-server`, `environment` is added to its environment; `program` is
-    another Redis than the one that the service would start.
+    `options` are further arguments of `redis-server`, and `environment` is added to its environment; `program` is a
+    Redis to use instead of the one that the service would start.
     """
 
     def __init__(
@@ -90,17 +90,17 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it and wait until it answers.
+        """Start Redis and wait until it answers.
 
         Raises:
-            LoadTestError: it ends instead; its own words.
+            LoadTestError: it ends instead; the message quotes its log.
         """
         options = ["--port", str(self.port), "--dir", str(self._folder), "--save", "", "--appendonly", "yes"]
-        # What was answered is in the file when Redis is killed. With `everysec` a write waits until the fsync before it
-        # is done, on a slow disk for up to two seconds.
+        # Whatever was answered is in the file even if Redis is killed. With `everysec`, a write would wait for the
+        # fsync before it, up to two seconds on a slow disk.
         options += ["--appendfsync", "no"]
         command = [str(self._program or find_redis_server()), *options, "--logfile", "redis.log", *self._options]
-        # Signals that Python ignores stay ignored: a file that cannot grow is an error of writing then, not an end.
+        # Signals that Python ignores stay ignored: a file that cannot grow is then a write error, and kills no Redis.
         self._process = subprocess.Popen(  # noqa: S603 - our own command
             command, env=self._environment, stdin=subprocess.DEVNULL, restore_signals=False
         )
@@ -114,7 +114,7 @@ class RedisServer:
         return _running(self._process).poll() is not None
 
     def answers(self) -> bool:
-        """Whether a ping comes back: the first one, since redis-py would repeat it for a minute."""
+        """Return whether the first ping is answered; redis-py would otherwise repeat it for a minute."""
         with redis.Redis(port=self.port, socket_timeout=2, retry=Retry(NoBackoff(), 0)) as client:
             try:
                 return bool(client.ping())
@@ -122,18 +122,18 @@ class RedisServer:
                 return False
 
     def kill(self) -> None:
-        """End it by SIGKILL, if it runs, and wait until it has ended."""
+        """Kill Redis with SIGKILL, if it runs, and wait until it has ended."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def pause(self) -> None:
-        """Let it hang: it keeps its connections and answers nothing."""
+        """Suspend Redis: it keeps its connections, but answers nothing."""
         _running(self._process).send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on, with all that it was sent meanwhile."""
+        """Let Redis go on, with all that it was sent meanwhile."""
         _running(self._process).send_signal(signal.SIGCONT)
 
     @property
@@ -142,7 +142,7 @@ class RedisServer:
         return _running(self._process).pid
 
     def file_bytes(self) -> int:
-        """The size of its append-only file."""
+        """Return the size of the append-only file."""
         return max(file.stat().st_size for file in self._folder.rglob("*.aof"))
 
     def __enter__(self) -> Self:
@@ -166,10 +166,10 @@ class Replica:
         self.url = ""
 
     def start(self) -> Self:
-        """Start it and wait until it says that it serves.
+        """Start the service and wait until it says that it serves.
 
         Raises:
-            LoadTestError: it ends instead, or says nothing within PATIENCE_SECONDS; its own words.
+            LoadTestError: it ends instead, or says nothing within PATIENCE_SECONDS; the message quotes its log.
         """
         line = _first_line(self.spawn())
         if " at http://" not in line:
@@ -178,13 +178,13 @@ class Replica:
         return self
 
     def spawn(self) -> "subprocess.Popen[str]":
-        """Start it without waiting for anything."""
+        """Start the service without waiting for anything."""
         environment = without_settings() | {f"{PREFIX}PORT": "0", f"{PREFIX}WORKERS": "1"} | dict(self._environment)
         self._process = self.popen(environment)
         return self._process
 
     def popen(self, environment: Mapping[str, str]) -> "subprocess.Popen[str]":
-        """The process, which `spawn` keeps."""
+        """Return a new process, which `spawn` keeps."""
         with (self._folder / "stderr").open("a") as log:
             return subprocess.Popen(  # noqa: S603 - our own command
                 [sys.executable, "-m", self._module],
@@ -203,42 +203,42 @@ class Replica:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def log(self) -> str:
-        """Everything that it has written to standard error."""
+        """Everything that the process has written to standard error."""
         return (self._folder / "stderr").read_text()
 
     def client(self) -> httpx.Client:
-        """A client of it."""
+        """Return a client of the replica."""
         return httpx.Client(base_url=self.url, timeout=PATIENCE_SECONDS, trust_env=False)
 
     def send(self, number: int) -> None:
-        """Send it a signal."""
+        """Send the process a signal."""
         _running(self._process).send_signal(number)
 
     def wait(self) -> int:
-        """Wait until it has ended; gives its exit status.
+        """Wait until the process has ended; return its exit status.
 
         Raises:
-            LoadTestError: it does not within PATIENCE_SECONDS, and was killed.
+            LoadTestError: it did not end within PATIENCE_SECONDS, and was killed.
         """
         with _running(self._process) as process:
             try:
                 return process.wait(PATIENCE_SECONDS)
             except subprocess.TimeoutExpired as error:
-                process.kill()  # or leaving would wait for it, too
+                process.kill()  # or leaving the `with` block would wait for it, too
                 raise LoadTestError(f"the service did not end: {self.log[-2000:].strip()}") from error
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """End it by a signal; gives its exit status."""
+        """End the process by a signal; return its exit status."""
         self.send(number)
         return self.wait()
 
     def close(self) -> None:
-        """End it, if it still runs, at once."""
+        """Kill the process if it still runs."""
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
         if self._process is not None:
@@ -247,7 +247,7 @@ class Replica:
 
 
 def _first_line(process: "subprocess.Popen[str]") -> str:
-    """What a process says first; nothing, if that is nothing within PATIENCE_SECONDS."""
+    """Return the first line that a process prints; empty if there is none within PATIENCE_SECONDS."""
     if process.stdout is None:
         return ""
     ready, _, _ = select.select([process.stdout], [], [], PATIENCE_SECONDS)

@@ -1,4 +1,4 @@
-"""What a deployment takes and does while it is under load: memory, file descriptors and work, second by second."""
+"""What a deployment uses and does under load: memory, file descriptors and work, second by second."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -24,28 +24,28 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A moment; processes that are just being started or ended do not count."""
+    """What was measured at one moment; processes just being started or ended do not count."""
 
     at: float
     service_bytes: int
     """Resident memory of all HTTP processes."""
     worker_bytes: int
-    """Of all workers."""
+    """Resident memory of all workers."""
     descriptors: int
-    """Open in all of them."""
+    """File descriptors open in all of these processes."""
     redis_bytes: int | None
-    """That the data in Redis takes; None while it does not answer."""
+    """Memory of the data in Redis; None while it does not answer."""
     work: "Work | None" = None
-    """That all replicas have done; None while one of them does not answer."""
+    """What all replicas have done; None while one of them does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a service says that it has translated since it was started, or a second; users may not have it yet."""
+    """What a service reports as translated, since its start or per second; users may not have received it yet."""
 
     sentences: float
     tokens: float
-    """Of the translations."""
+    """Tokens of the translations."""
 
 
 class Sampler:
@@ -66,7 +66,7 @@ class Sampler:
         self._http.close()
 
     def tick(self) -> None:
-        """Take one if it is time."""
+        """Take a sample if it is time."""
         now = time.monotonic()
         if self.samples and now < self.samples[-1].at + self._every:
             return
@@ -96,9 +96,9 @@ class Sampler:
 
 
 def steady_rate(samples: Sequence[Sample], began: float, seconds: float) -> Work:
-    """What is done a second in the second half of a run, while users still come: in the first, the queue fills.
+    """Return the work per second in the second half of a run, while users still come: in the first, the queue fills.
 
-    Users cannot tell: who reads events has a sentence only when those before it are there, so theirs come in bursts.
+    Outcomes cannot tell: readers of events get a sentence only after those before it, and so in bursts.
 
     Raises:
         LoadTestError: there are not two samples to compare.
@@ -112,7 +112,7 @@ def steady_rate(samples: Sequence[Sample], began: float, seconds: float) -> Work
 
 
 def growth(values: Sequence[float]) -> float:
-    """By how much the last fifth of a run lies above its second fifth, at the median; the first one is warming up."""
+    """Return by how much the median of a run's last fifth exceeds that of its second; the first is for warming up."""
     fifth = max(1, len(values) // 5)
     return median(values[-fifth:]) - median(values[fifth : 2 * fifth] or values[:1])
 

@@ -1,4 +1,4 @@
-"""A service, documents with the answers of a quiet run, and users who bring them: what every profile begins with."""
+"""A service, documents with the answers of a quiet run, and users who bring them: what every profile builds on."""
 
 import os
 import random
@@ -30,9 +30,9 @@ _AT_ONCE = 8
 """Documents at a time in the quiet run."""
 _POLL_SECONDS = 0.1
 _STUCK_SECONDS = 600.0
-"""After so long without anything new a run will not end: a client waits ten times shorter for an answer."""
+"""Time without any outcome after which a run counts as stuck: a client waits only a tenth of it for an answer."""
 ALL_KINDS: Mapping[Kind, float] = {Kind.LIVE: 0.5, Kind.DOCUMENT: 0.3, Kind.EVENTS: 0.2}
-"""Of all sentences, the part that each kind of user brings where nothing else is said."""
+"""The part of all sentences that each kind of user brings by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +42,18 @@ class Setting:
     bundle: Path
     replicas: int = 1
     workers: int = 2
-    """Of each replica."""
+    """Workers of each replica."""
     stand_in_seconds: float | None = None
-    """That a stand-in takes for a sentence; None: the bundle itself."""
+    """Time that a stand-in takes for a sentence; None: use the bundle itself."""
     settings: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     appendfsync: str = "everysec"
     own_clocks: bool = False
     reads_target_context: bool = False
-    """Of the stand-in."""
+    """Whether the stand-in reads translations as context."""
 
     def conditions(self) -> dict[str, str | int | float | None]:
-        """What a report says of it."""
+        """Return what a report says of the setting."""
         return {
             "bundle": self.bundle.name,
             "replicas": self.replicas,
@@ -65,7 +65,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How users are: see `Scenario`."""
+    """How users behave: see `Scenario`."""
 
     shares: Mapping[Kind, float] = field(default_factory=lambda: dict(ALL_KINDS))
     patience_seconds: float = 0.0
@@ -83,22 +83,22 @@ class Ran:
     samples: Sequence[Sample] = ()
     struck: Sequence[Struck] = ()
     ends: Sequence[End] = ()
-    """Of replicas that were told to end."""
+    """How the replicas that were told to end did so."""
     sessions_left: int | None = 0
-    """In Redis, after all users had left; None if it did not answer."""
+    """Sessions in Redis after all users had left; None if it did not answer."""
     unforeseen: Sequence[str] = ()
-    """Errors in the logs that nobody has foreseen."""
+    """Unforeseen errors in the logs."""
     workers_died: int = 0
-    """Those that were killed included."""
+    """Including those that were killed."""
     workers_killed: int = 0
 
 
 Progress = Callable[[Sequence[Outcome], float], float]
-"""Which part of a run is over, from what has been answered and how many seconds it has lasted."""
+"""Computes which part of a run is over, from its outcomes and the seconds that it has lasted."""
 
 
 class Stage:
-    """To be had from `staged`; `run` lets users come, as often as one likes."""
+    """A deployed service and its documents, made by `staged`; `run`, any number of times, lets users come."""
 
     def __init__(self, deployment: Deployment, pair: dict[str, str], documents: Documents, folder: Path) -> None:
         self.deployment = deployment
@@ -119,10 +119,10 @@ class Stage:
         sample_seconds: float = 1.0,
         on_progress: Callable[[float], object] = lambda _: None,
     ) -> Ran:
-        """Let users come, and faults strike meanwhile; `progress` is the part of the time unless it is given.
+        """Let users come, and faults strike meanwhile; `progress` is by default the part of the time that is over.
 
         Raises:
-            LoadTestError: Locust does not get to the end, or nothing happens to anybody for ten minutes.
+            LoadTestError: Locust does not finish, or nothing happens to any user for ten minutes.
         """
         self._runs += 1
         file = self._folder / f"run-{self._runs}"
@@ -152,7 +152,7 @@ class Stage:
         samples: Sequence[Sample],
         struck: Sequence[Struck],
     ) -> Ran:
-        """What a run came to, with how it has left the deployment."""
+        """Return what came of a run, including the state in which it left the deployment."""
         return Ran(
             began=min((outcome.at for outcome in outcomes), default=began),
             ended=ended,
@@ -187,7 +187,7 @@ class Stage:
 
 
 class _Watch:
-    """How far a run has got, for those who look from other threads."""
+    """How far a run has got, readable from other threads."""
 
     def __init__(self, progress: Progress, outcomes: Outcomes) -> None:
         self._progress = progress
@@ -198,7 +198,7 @@ class _Watch:
         self.over = False
 
     def look(self) -> float:
-        """Look again.
+        """Look how far the run has got.
 
         Raises:
             LoadTestError: nothing has happened for _STUCK_SECONDS.
@@ -213,16 +213,16 @@ class _Watch:
         return self._part
 
     def part(self) -> float | None:
-        """The part that was over at the last look; None when there is nothing to wait for any more."""
+        """Return the part that was over at the last look; None once the run has ended."""
         return None if self.over else self._part
 
 
 @contextmanager
 def staged(setting: Setting, documents: Documents) -> Iterator[Stage]:
-    """Start what a setting says, and have the documents translated in quiet; end everything afterwards.
+    """Start the service of a setting, and have the documents translated undisturbed; end everything afterwards.
 
     Raises:
-        LoadTestError, BundleError: it does not start, or a document is refused.
+        LoadTestError, BundleError: the service does not start, or a document is refused.
     """
     with tempfile.TemporaryDirectory(prefix="antecedent-load-") as name:
         folder = Path(name)
@@ -247,7 +247,7 @@ def _run_locust(scenario: Path, log: Path, meanwhile: Callable[[], None]) -> Non
     """Run Locust in a process of its own until it ends; `meanwhile` is called again and again.
 
     Raises:
-        LoadTestError: it has given up.
+        LoadTestError: Locust has given up.
     """
     arguments = ["--headless", "--users", str(len(Kind)), "--spawn-rate", "100", "--only-summary"]
     command = [sys.executable, "-m", "locust", "-f", str(ROOT / "loadtests" / "locustfile.py"), *arguments]

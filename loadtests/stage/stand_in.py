@@ -1,7 +1,7 @@
-"""A runtime without a model, for load tests: it takes a fixed time and writes down what it was asked.
+"""A runtime without a model, for load tests: it takes a fixed time and records what it was asked.
 
-A translation names its source and a digest of everything that the runtime was given with it, so that a sentence that
-met another context than it should is seen in its answer. Run as a module, it is the whole service on this runtime:
+A translation names its source and a digest of everything that the runtime was given with it, so that a sentence given
+the wrong context can be seen from its answer. Run as a module, this is the whole service on this runtime:
 `python -m loadtests.stage.stand_in`.
 """
 
@@ -22,7 +22,7 @@ from models.engine.requests import CacheUse, Options, Translation, TranslationRe
 
 LOAD = "loadtests.stage.stand_in:load"
 SECONDS = "LOADTESTS_SECONDS_PER_SENTENCE"
-"""Environment variable: the time that a sentence takes, 0 without it."""
+"""Environment variable: the seconds that a sentence takes; 0 if unset."""
 RECORD = "LOADTESTS_RECORD"
 """Environment variable: the file to which each request is appended, with its context, as a line of JSON."""
 
@@ -37,27 +37,27 @@ class Recorded:
 
 
 class WithoutModel(ABC):
-    """A runtime that takes every request and answers whole batches at once; the tests have theirs from it, too."""
+    """A runtime that accepts every request and answers whole batches at once; those of the tests derive from it."""
 
     def check(self, request: TranslationRequest, options: Options) -> None:
-        """Every request can be translated."""
+        """Accept every request."""
         del request, options
 
     def cache_use(self) -> CacheUse:
-        """Nothing is kept."""
+        """Report that nothing is cached."""
         return CacheUse()
 
     def flow(self, options: Options) -> AtOnce[TranslationRequest, Translation]:
-        """A flow of whole batches."""
+        """Return a flow of whole batches."""
         return AtOnce(lambda requests: self.translate(requests, options), most=1000)
 
     @abstractmethod
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
-        """A translation for each."""
+        """Return a translation for each request."""
 
 
 class StandIn(WithoutModel):
-    """Translates a sentence in `seconds`, whatever it says; appends what it is asked to `record`, if there is one."""
+    """Takes `seconds` for every sentence; appends the requests to `record`, if there is one."""
 
     def __init__(self, seconds: float, record: Path | None, *, reads_target_context: bool) -> None:
         self._seconds = seconds
@@ -65,7 +65,7 @@ class StandIn(WithoutModel):
         self._reads_target_context = reads_target_context
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
-        """Write the requests down, take the time for them, answer each alone."""
+        """Record the requests, take the time for them, and answer each by itself."""
         if self._record is not None:
             _append(self._record, requests)
         time.sleep(self._seconds * len(requests))
@@ -80,19 +80,19 @@ class StandIn(WithoutModel):
 
 
 def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> StandIn:
-    """A runtime for any bundle, as the environment of the worker wants it."""
+    """Return a runtime for any bundle, configured by the worker's environment."""
     del device, compute_type, tested
     return _configured(os.environ, Manifest.load(folder))
 
 
 def read_record(record: Path) -> list[Recorded]:
-    """Every request that reached a worker, in the order of arrival."""
+    """Return every request that reached a worker, in the order of arrival."""
     lines = map(orjson.loads, record.read_bytes().splitlines())
     return [Recorded(line["pid"], line["source"], tuple(line["preceding"])) for line in lines]
 
 
 def make_bundle(folder: Path, like: Path, *, reads_target_context: bool = False) -> Path:
-    """A folder with the manifest of a bundle and no model."""
+    """Make a folder with the manifest of a bundle, but no model."""
     folder.mkdir(parents=True)
     unlike = {"files": {}, "reads_target_context": reads_target_context}
     Manifest.load(like).model_copy(update=unlike).save(folder)
@@ -109,7 +109,7 @@ def _configured(environment: Mapping[str, str], manifest: Manifest) -> StandIn:
 
 
 def _append(record: Path, requests: Sequence[TranslationRequest]) -> None:
-    """In one write to the end of the file, so that workers do not cut each other's lines."""
+    """Append requests in one write, so that workers do not cut each other's lines."""
     lines = (
         {"pid": os.getpid(), "source": request.source, "preceding": [before.source for before in request.preceding]}
         for request in requests
