@@ -89,7 +89,7 @@ class Ran:
     unforeseen: Sequence[str] = ()
     """Unforeseen errors in the logs."""
     workers_died: int = 0
-    """Including those that were killed."""
+    """Workers that ended without being told to, including those that were killed."""
     workers_killed: int = 0
 
 

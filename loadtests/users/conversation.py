@@ -31,7 +31,7 @@ class Wrong(StrEnum):
     LOST = "lost or doubled"
     MISPLACED = "out of order"
     DIFFERENT = "different from a quiet run"
-    """As it would be with the context of another document."""
+    """As it would be with another document's context."""
     REFUSED = "refused without a reason"
 
 

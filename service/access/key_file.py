@@ -1,4 +1,4 @@
-"""Keys in a JSON file: written by the command line, and read by every replica that has the file or a copy."""
+"""Keys in a JSON file: written by `service.keys`, and read by every replica that has the file or a copy."""
 
 import fcntl
 import hashlib

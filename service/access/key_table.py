@@ -16,7 +16,7 @@ from service.telemetry.logs import get_logger
 
 _NAME: Final = "antecedent:keys"
 _VERSION: Final = "version"
-"""A field that is not a key: each change gives it a new random value, so that no two states of the table share one."""
+"""The one field that is not a key: each change sets it to a new random value, so that no two states share one."""
 
 _log = get_logger(__name__)
 

@@ -68,7 +68,7 @@ class Limiter:
         """Combine `spend` and `hold` in one round trip: a request that one of them refuses has not used the other.
 
         Raises:
-            RateLimitedError, ConcurrencyLimitError: the limit is reached.
+            RateLimitedError, ConcurrencyLimitError: one of the limits is reached.
         """
         demand = self._rate(caller, sentences)
         places = caller.limits.concurrency or self._concurrency

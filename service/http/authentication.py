@@ -20,7 +20,7 @@ KEY_SUBPROTOCOL = "antecedent.key."
 
 
 class AuthenticationMiddleware:
-    """Refuses requests without a valid key; stores who makes the others in the request's `state.caller`.
+    """Refuses requests without a valid key; the caller of any other is put into its `state.caller`.
 
     The application's `state.access` identifies callers.
     """

@@ -124,7 +124,7 @@ class HttpProtocol(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """Become a WebSocket, unless an earlier request has no answer yet: that would come among the frames.
 
-        Refuse it also if frames came with the handshake, as they would be lost: a client has to wait for the answer
+        It is also refused if frames came with it, which would be lost: a client has to wait for the answer
         first (RFC 6455, 4.1).
         """
         if self.cycle is not None and not self.cycle.response_complete:
@@ -159,7 +159,7 @@ class HttpProtocol(HttpToolsProtocol):
         return offers and not self._should_upgrade()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Read the request again without the offer (RFC 9110, 7.8), for which the parser ends it after its head."""
+        """Read the request again without the offer (RFC 9110, 7.8), which made the parser end it with its head."""
         if not self._declines:
             return
         head = [self.parser.get_method(), b" ", self.url, b" HTTP/", self.parser.get_http_version().encode(), b"\r\n"]

@@ -51,7 +51,7 @@ def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, 
 
 
 def _most_at(settings: Settings) -> dict[str, int]:
-    """Return the most bytes of a body, by the prefix of its path."""
+    """Return the limits on bodies in bytes, by the prefix of the path."""
     with_files = dict.fromkeys(("/v1/files", "/v2/document"), settings.max_file_bytes + _FORM_BYTES)
     return with_files | {"/libretranslate/": min(settings.max_body_bytes, _MOST_OF_STRANGERS)}
 

@@ -17,7 +17,7 @@ from service.telemetry.metrics import Metrics
 
 
 def names_this_machine(host: str) -> bool:
-    """Return whether a Host header names loopback, or is absent, as HTTP/1.0 allows but no browser does."""
+    """Return whether a Host header names loopback, or is absent, which HTTP/1.0 allows but no browser does."""
     try:
         name = urlsplit(f"//{host}").hostname
     except ValueError:

@@ -19,7 +19,7 @@ from service.http.origins import media_type
 
 MULTIPART: Final = "multipart/form-data"
 _CHARSETS: Final = {b"utf-8", b"utf8"}
-"""Of Python's others, some take minutes to decode; and it keeps every unknown name in memory for ever."""
+"""No others: some that Python knows take minutes to decode, and names unknown to it stay in memory for ever."""
 _MOST_FIELDS: Final = 32
 _MOST_FILES: Final = 2
 """One more than is allowed, so that the error can say what is wrong."""

@@ -131,5 +131,5 @@ def _problem(request: Request, parts: Services, error: AntecedentError) -> dict[
 
 
 def _event(kind: str, data: str) -> bytes:
-    """Format JSON as an event of one line, even for clients that know more line ends than the format does."""
+    """Format an event with its JSON on one line, even for clients that know more line ends than the format does."""
     return format_sse_event(event=kind, data_str=data.translate(_ESCAPED))

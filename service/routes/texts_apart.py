@@ -40,7 +40,7 @@ async def each_alone(asked: Asked, before: str, request: Request, who: Caller, p
 async def _at_once(
     texts: Sequence[ReadText], requests: Sequence[DocumentRequest], documents: Documents, number: int
 ) -> list[Ranked]:
-    """Translate those of `number` texts for which there are places in the queue at the same time."""
+    """Translate texts that fit into the queue at the same time, out of `number` in all."""
     async with AsyncExitStack() as held:
         pairs = zip(texts, requests, strict=True)
         prepared = [await held.enter_async_context(documents.prepare(each, text.segmented)) for text, each in pairs]

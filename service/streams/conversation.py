@@ -63,8 +63,8 @@ class Channel(Protocol):
 class Conversation:
     """The sentences of one stream, which has been told the session's `next_position`.
 
-    `admit` lets one more sentence through, or raises the error why not. While as many sentences are under way as are
-    allowed, only one more message is read.
+    `admit` lets one more sentence through, or raises an error that says why not. While the most sentences allowed are
+    under way, only one more message is read.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ class LogHandler(logging.StreamHandler[TextIO]):
 
 
 def _takes(descriptor: int) -> bool:
-    """Return whether a write would not wait, be it because of an error, which the write then raises."""
+    """Return whether a write would not have to wait; true on an error as well, which the write then raises."""
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     return bool(poll.poll(0))
