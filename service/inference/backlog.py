@@ -1,4 +1,4 @@
-"""What waits for a worker, and which of it makes the next batch: plain data, no clock, no task."""
+"""The sentences that wait for a worker, and which of them form the next batch: plain data, no clock, no tasks."""
 
 import asyncio
 from collections import deque
@@ -14,7 +14,7 @@ from service.inference.wire import PRIORITIES, Priority
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """In whose turn a sentence is served: `flow` is the document or session that it belongs to."""
+    """Whose turn a sentence is served in: `flow` is the document or session that it belongs to."""
 
     flow: str
     priority: Priority
@@ -22,9 +22,9 @@ class Turn:
 
 @dataclass(eq=False, slots=True)
 class Waiting:
-    """A sentence in the queue; `since` is when it came in, or back, in the clock of whoever asks the backlog.
+    """A sentence in the queue; `since` is when it was queued, or queued again, by the clock of the backlog's caller.
 
-    `origin` is the span of the request that it comes from, for the traces.
+    `origin` is the span of the request that it comes from, for tracing.
     """
 
     request: TranslationRequest
@@ -37,7 +37,7 @@ class Waiting:
 
     @property
     def characters(self) -> int:
-        """What it counts in a batch."""
+        """How many characters it counts for in a batch: its source and draft, and the sentences around it."""
         around = (*self.request.preceding, *self.request.following)
         read = sum(len(sentence.source) + len(sentence.target or "") for sentence in around)
         return len(self.request.source) + len(self.request.draft or "") + read
@@ -45,7 +45,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a worker may have of each class, and for how many seconds a batch that is not full waits for more."""
+    """How much of each class a worker may have at once, and how many seconds an incomplete batch waits for more."""
 
     characters: int
     sentences: int
@@ -53,34 +53,34 @@ class Budget:
 
 
 class Backlog:
-    """What waits: those of sessions and those of documents apart, and within each class every flow in turn."""
+    """The waiting sentences: sessions and documents are kept apart, and within each class the flows take turns."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self._suspects: dict[Waiting, None] = {}  # a dict keeps the order, and forgets any element at once
-        self._tried = False  # whether a suspect was the last that an idle worker got
+        self._suspects: dict[Waiting, None] = {}  # a dict keeps the order, and removes any element in O(1)
+        self._tried = False  # whether the last batch for an idle worker was a suspect
         self._flows: dict[Priority, dict[str, dict[Waiting, None]]] = {priority: {} for priority in PRIORITIES}
 
     def of(self, priority: Priority) -> int:
-        """How many of one class wait."""
+        """Return how many sentences of one class wait."""
         suspects = sum(waiting.turn.priority == priority for waiting in self._suspects)
         return suspects + sum(len(flow) for flow in self._flows[priority].values())
 
     @property
     def suspects(self) -> bool:
-        """Whether there are sentences over which a worker has died."""
+        """Whether any sentence waits that a worker has died over."""
         return bool(self._suspects)
 
     @property
     def flows(self) -> int:
-        """How many documents and sessions wait."""
+        """How many documents and sessions have sentences waiting."""
         return sum(len(flows) for flows in self._flows.values())
 
     def ahead(self, flow: str, sentences: int) -> int:
-        """How many go before the last of that many sentences if a flow brings them now.
+        """Return how many waiting sentences would go before the last of `sentences` that a flow adds now.
 
-        That is all that it has here already, and of every other flow the same number, or all that it has: so a long
-        document is no obstacle to a short one.
+        That is everything the flow has here already and, from every other flow, at most as many sentences as this one
+        would then have. So a long document does not hold up a short one.
         """
         own = sum(len(flows.get(flow, ())) for flows in self._flows.values())
         each = own + sentences
@@ -88,16 +88,16 @@ class Backlog:
         return len(self._suspects) + own + others
 
     def put(self, waiting: Waiting) -> None:
-        """Add one at the end of its flow."""
+        """Add a sentence at the end of its flow."""
         self._flows[waiting.turn.priority].setdefault(waiting.turn.flow, {})[waiting] = None
 
     def put_back(self, suspects: Sequence[Waiting]) -> None:
-        """Add sentences over which a worker has died: each goes alone, those of sessions before those of documents."""
+        """Add sentences that a worker has died over: each goes alone, those of sessions before those of documents."""
         together = [*self._suspects, *suspects]
         self._suspects = dict.fromkeys(sorted(together, key=lambda waiting: PRIORITIES.index(waiting.turn.priority)))
 
     def discard(self, waiting: Waiting) -> None:
-        """Forget one, if it is still here: nobody waits for it."""
+        """Remove a sentence that nobody waits for any longer, if it is still here."""
         self._suspects.pop(waiting, None)
         flows = self._flows[waiting.turn.priority]
         flow = flows.get(waiting.turn.flow, {})
@@ -106,18 +106,18 @@ class Backlog:
             flows.pop(waiting.turn.flow, None)
 
     def due(self) -> float | None:
-        """When the next batch may go: in the past (minus infinity) if it is full, None if nothing waits."""
+        """Return when the next batch may go: minus infinity (at once) if it is full, None if nothing waits."""
         if self._suspects:
             return float("-inf")
         due = map(self._due, PRIORITIES)
         return min((at for at in due if at is not None), default=None)
 
     def pop(self, priority: Priority, characters: int = 0, sentences: int = 0, *, idle: bool = True) -> list[Waiting]:
-        """Take the next batch of a class out, for a worker that has so much of it already.
+        """Take out the next batch of a class for a worker that has `characters` and `sentences` of that class already.
 
-        That is the sentence whose turn it is, if the worker's budget is not used up, and those after it with the same
-        options that fit. A sentence over which a worker has died, of either class, goes to one that is `idle`, and
-        alone, so that it can take no other with it; between two of them those of sessions have their turn.
+        The batch is the sentence whose turn it is, if the worker's budget is not used up, and those after it that have
+        the same options and fit. A sentence that a worker has died over, of either class, goes to an `idle` worker and
+        alone, so that it cannot take others down with it; between two of these, waiting sessions get a turn.
         """
         awaited = self._tried and self._flows["interactive"]
         if tries := bool(idle and self._suspects and not awaited):
@@ -131,7 +131,7 @@ class Backlog:
         return batch
 
     def clear(self) -> list[Waiting]:
-        """Take everything out."""
+        """Take out and return everything that waits."""
         everything = [*self._suspects, *(waiting for flow in self._all_flows() for waiting in flow)]
         for waiting in everything:
             self.discard(waiting)
@@ -160,7 +160,7 @@ class Backlog:
         return batch, False
 
     def _take(self, waiting: Waiting) -> None:
-        """Take one out; its flow has had its turn."""
+        """Take a sentence out, and move its flow to the end of the line."""
         self.discard(waiting)
         flows = self._flows[waiting.turn.priority]
         if waiting.turn.flow in flows:
@@ -172,7 +172,7 @@ class Backlog:
 
 
 def _round_robin(flows: Iterable[Iterable[Waiting]]) -> Iterator[Waiting]:
-    """One of each flow, in turn, until all are at their ends."""
+    """Yield one sentence of each flow in turn, until all flows are exhausted."""
     turns = deque(map(iter, flows))
     while turns:
         waiting = next(turns[0], None)

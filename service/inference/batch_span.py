@@ -1,4 +1,4 @@
-"""A batch in the traces of the requests that it serves."""
+"""How a batch appears in the traces of the requests that it serves."""
 
 import time
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from service.telemetry.tracing import traceparent
 
 
 class BatchSpan:
-    """A span from when sentences are given to a worker until the last of them has left it; ended by who has them.
+    """A span from when a batch is given to a worker until its last sentence has left it, which ends the span.
 
-    A batch is in the trace of its first request that is recorded, and has a link to every request; what each of its
-    requests has waited is a span in the request's own trace, with a link to the batch.
+    The span belongs to the trace of the batch's first request that is sampled, and links to every request. The time
+    that each request has waited is a span in its own trace, which links to the batch.
     """
 
     def __init__(self, tracer: Tracer, batch: Sequence[Waiting], now: float) -> None:
-        """Begin; `now` is in the clock of `Waiting.since`."""
+        """Begin the span; `now` is by the same clock as `Waiting.since`."""
         self._left = len(batch)
         self._span: Span | None = None
         requests = _by_request(batch)
@@ -32,11 +32,11 @@ class BatchSpan:
 
     @property
     def traceparent(self) -> str | None:
-        """What the worker's span is under."""
+        """The parent of the worker's span, if there is one."""
         return None if self._span is None else traceparent(self._span)
 
     def leave(self, error: str | None = None) -> None:
-        """One sentence has left, or was lost by an error of that type."""
+        """Note that one sentence is done, or was lost through an error of the given type."""
         self._left -= 1
         if self._span is None:
             return

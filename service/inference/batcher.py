@@ -1,4 +1,4 @@
-"""Feeds workers from the backlog, and sees to it that every caller gets a result or an error, whatever happens."""
+"""Feeds workers from the backlog, and ensures that every caller gets a result or an error, whatever happens."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
@@ -22,7 +22,7 @@ from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER, current
 
 ATTEMPTS = 2
-"""Workers that may die over a sentence before it is given up."""
+"""How many workers may die over a sentence before it is given up."""
 
 _log = get_logger(__name__)
 
@@ -30,7 +30,7 @@ _L = TypeVar("_L", bound=Lane)
 
 
 class Batcher(Generic[_L]):
-    """Feeds the workers of one bundle: `enqueue` takes a sentence, `submit` waits for its translation too."""
+    """Feeds the workers of one bundle: `enqueue` queues a sentence, `submit` also waits for its translation."""
 
     def __init__(
         self, lanes: Lanes[_L], budget: Budget, *, deadline: float, metrics: Metrics, tracer: Tracer = NO_TRACER
@@ -41,7 +41,7 @@ class Batcher(Generic[_L]):
         self._metrics = metrics
         self._tracer = tracer
         self._stirred = asyncio.Event()
-        """Something has changed that may let a sentence go to a lane."""
+        """Set when something has changed that may allow a sentence to go to a lane."""
         self._loads: dict[_L, Load] = {}
         self._numbers = count()
         self._open = False
@@ -53,16 +53,16 @@ class Batcher(Generic[_L]):
 
     @property
     def alive(self) -> bool:
-        """Whether what is queued gets to the workers: not before `open`, nor after `close` or a bug of our own."""
+        """Whether queued sentences get to the workers: not before `open`, nor after `close` or a bug of our own."""
         return self._open and self._bug is None
 
     @property
     def failed(self) -> bool:
-        """Whether a bug of our own has ended it for good."""
+        """Whether a bug of our own has stopped it for good."""
         return self._bug is not None
 
     def waiting_of(self, priority: Priority) -> int:
-        """How many sentences of one class are in the queue."""
+        """Return how many sentences of one class are in the queue."""
         return self._backlog.of(priority)
 
     @property
@@ -71,22 +71,22 @@ class Batcher(Generic[_L]):
         return self._backlog.flows
 
     def ahead(self, flow: str, sentences: int) -> int:
-        """What a flow's sentences to come wait for; see `Backlog.ahead`."""
+        """Return how many sentences go before those that a flow is about to add; see `Backlog.ahead`."""
         return self._backlog.ahead(flow, sentences)
 
     def open(self) -> None:
-        """Begin to dispatch; whoever asks for that is no concern of the sentences' logs and traces."""
+        """Begin to dispatch, in a fresh context: the caller has no place in the sentences' logs and traces."""
         self._open = True
         self._start(self._until_bug(self._dispatch))
         self._start(self._until_bug(self._take_lanes))
 
     async def close(self) -> None:
-        """Stop; whoever still waits gets ShuttingDownError."""
+        """Stop; callers that still wait get ShuttingDownError."""
         if self._open:
             self._open = False
             for task in self._tasks:
                 task.cancel()
-            if self._tasks:  # none, if a bug has ended them all
+            if self._tasks:  # none if a bug has ended them all
                 await asyncio.wait(self._tasks)
         for load in self._loads.values():
             _fail(self._lose(load, ShuttingDownError), ShuttingDownError)
@@ -97,7 +97,7 @@ class Batcher(Generic[_L]):
         await self._drained.wait()
 
     async def submit(self, request: TranslationRequest, options: Options, turn: Turn) -> Translation:
-        """Queue a sentence and wait for its translation. A caller that is cancelled takes it out of the queue.
+        """Queue a sentence and wait for its translation; cancelling the caller takes the sentence out of the queue.
 
         Raises:
             AntecedentError: see `enqueue`.
@@ -105,14 +105,16 @@ class Batcher(Generic[_L]):
         return await self.enqueue(request, options, turn)
 
     def enqueue(self, request: TranslationRequest, options: Options, turn: Turn) -> asyncio.Future[Translation]:
-        """Queue a sentence; gives its translation to come, which leaves the queue or its worker when it is cancelled.
+        """Queue a sentence and return the future of its translation; cancelling it withdraws the sentence.
+
+        The errors below are raised by the future, not by the call.
 
         Raises:
-            RequestError: the model cannot translate it.
+            RequestError: the model cannot translate the sentence.
             DeadlineError: it took too long.
             WorkerDiedError: two workers died over it.
-            ShuttingDownError: the service ends.
-            Exception: nothing is dispatched any more, because of this bug of our own.
+            ShuttingDownError: the service is shutting down.
+            Exception: the bug of our own that has stopped all dispatching.
         """
         loop = asyncio.get_running_loop()
         waiting = Waiting(request, options, turn, loop.time(), loop.create_future(), origin=current())
@@ -146,13 +148,13 @@ class Batcher(Generic[_L]):
     async def _until_bug(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
             await work()
-        except Exception as error:  # noqa: BLE001 - a bug of our own, which may be in the backlog: nothing goes on from here
+        except Exception as error:  # noqa: BLE001 - a bug of our own, perhaps in the backlog: nothing can go on
             bug = self._bug = error
             _log.exception("dispatcher_failed")
             _fail([waiting for waiting in self._submitted if self._place_of(waiting) is None], lambda: bug)
 
     async def _take_lanes(self) -> None:
-        """Have every lane that there is."""
+        """Acquire every lane as it becomes available."""
         while True:
             lane = await self._lanes.acquire()
             self._loads[lane] = Load()
@@ -172,10 +174,10 @@ class Batcher(Generic[_L]):
                     await self._stirred.wait()
 
     def _with_room(self) -> list[_L]:
-        """The lanes that may get something, those with the least first.
+        """Return the lanes that may be given work, least loaded first.
 
-        While sentences wait over which a worker has died and no lane tries one, the one with the least gets nothing
-        else until it is free for them.
+        While suspects (sentences that a worker has died over) wait and no lane is trying one, the least loaded lane is
+        given nothing else until it is idle and can try them.
         """
         lanes = [lane for lane, load in self._loads.items() if lane.alive and not load.closed]
         lanes.sort(key=lambda lane: len(self._loads[lane]))
@@ -183,7 +185,7 @@ class Batcher(Generic[_L]):
         return lanes[1:] if wanted and lanes and len(self._loads[lanes[0]]) else lanes
 
     def _give_next(self) -> bool:
-        """Give the next batch to the lane that has the least of its class; False if nobody has room for any."""
+        """Give the next batch to the lane that has the least of its class; return False if no lane has room."""
         lanes = self._with_room()
         for priority in PRIORITIES:
             for lane in sorted(lanes, key=lambda lane: self._loads[lane].of(priority)[1]):
@@ -205,18 +207,18 @@ class Batcher(Generic[_L]):
         lane.send(Batch(batch[0].options, jobs, batch[0].turn.priority, span.traceparent))
 
     def _place_of(self, waiting: Waiting) -> tuple[_L, int] | None:
-        """The lane that has a sentence, and what it knows it by."""
+        """Return the lane that has a sentence, and the sentence's number there; None if no lane has it."""
         numbers = ((lane, load.number_of(waiting)) for lane, load in self._loads.items())
         return next(((lane, number) for lane, number in numbers if number is not None), None)
 
     def _drop(self, waiting: Waiting) -> None:
-        """Tell the lane that has it, if there is one, that nobody waits for it."""
+        """Tell the lane that has a sentence, if any, that nobody waits for it any longer."""
         if (place := self._place_of(waiting)) is not None:
             lane, number = place
             lane.send(Drop(number))
 
     async def _listen(self, lane: _L, load: Load) -> None:
-        """Take what a lane is done with, until it dies or is to leave."""
+        """Receive what a lane has finished, until it dies or is due to leave."""
         try:
             while not (load.leaves and len(load) == 0):
                 self._resolve(load, await lane.receive())
@@ -224,7 +226,7 @@ class Batcher(Generic[_L]):
                 self._stirred.set()
         except WorkerDiedError:
             self._try_again(self._lose(load, WorkerDiedError))
-        except Exception as error:  # noqa: BLE001 - a bug of our own is for each caller to report, not to wait for
+        except Exception as error:  # noqa: BLE001 - each caller must report a bug of our own, not wait forever
             bug = error
             _fail(self._lose(load, type(error)), lambda: bug)
         del self._loads[lane]
@@ -232,7 +234,7 @@ class Batcher(Generic[_L]):
         self._stirred.set()
 
     def _one_leaves(self) -> bool:
-        """Whether a lane gets nothing more already: those with the same work grow alike, and others go on meanwhile."""
+        """Return whether a lane is leaving: lanes with the same work grow alike, and must not all leave at once."""
         return any(load.leaves for load in self._loads.values())
 
     def _resolve(self, load: Load, outcomes: Outcomes) -> None:
@@ -263,7 +265,7 @@ class Batcher(Generic[_L]):
         now = asyncio.get_running_loop().time()
         for waiting in batch:
             waiting.attempts += 1
-            waiting.since = now  # it did not wait while a worker had it
+            waiting.since = now  # the time that a worker had it does not count as waiting
         if (bug := self._bug) is not None:
             _fail(batch, lambda: bug)
             return
@@ -272,7 +274,7 @@ class Batcher(Generic[_L]):
 
 
 def _fail(batch: Iterable[Waiting], error: Callable[[], Exception]) -> None:
-    """Give each an error of its own: whoever gets it may say in it which sentence that was."""
+    """Fail each sentence with an error of its own: its receiver may add to it which sentence that was."""
     for waiting in batch:
         if not waiting.future.done():
             waiting.future.set_exception(error())

@@ -1,4 +1,4 @@
-"""Where bundles are on this machine: those that the settings name, and any other under the bundle root."""
+"""Where bundles are on this machine: those named in the settings, and all others under the bundle root."""
 
 import os
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from service.errors import BundleNotFoundError
 
 
 class BundleFolders:
-    """Finds bundles by what they are called: a name under the root, or a path, which the settings must name.
+    """Finds a bundle by its name under the root, or by its path, which must then be in the settings.
 
-    A name in the settings is one under the root, where there is one; else the settings hold paths only.
+    With a bundle root, a bare name in the settings is a name under the root; without one, the settings hold paths only.
     """
 
     def __init__(self, named: Sequence[Path], root: Path | None) -> None:
@@ -25,15 +25,15 @@ class BundleFolders:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """What the bundles of the settings are called, in their order."""
+        """The names or paths by which the bundles of the settings are found, in the order of the settings."""
         return tuple(self._named)
 
     def find(self, bundle: str) -> Path:
-        """The folder of a bundle, symbolic links followed.
+        """Return the folder of a bundle, with symbolic links resolved.
 
         Raises:
             BundleNotFoundError: there is none, or it is not in the root.
-            BundleError: it cannot be looked at.
+            BundleError: the file system does not let it be looked up.
         """
         if bundle in self._named:
             return _resolved(self._named[bundle])
@@ -46,7 +46,7 @@ class BundleFolders:
         return folder
 
     async def read(self, bundle: str) -> tuple[Path, Manifest]:
-        """The folder of a bundle, and what it holds; a disk that does not answer holds up nobody else.
+        """Return the folder of a bundle and its manifest; a disk that does not answer holds up no other request.
 
         Raises:
             BundleNotFoundError: there is none, or it is not in the root.
@@ -76,5 +76,5 @@ class BundleFolders:
 
 
 def _resolved(path: Path) -> Path:
-    """Symbolic links followed; those that lead to each other stay, where `Path.resolve` raises what is no OSError."""
+    """Follow symbolic links, but leave loops as they are: for those, `Path.resolve` raises what is no OSError."""
     return Path(os.path.realpath(path))

@@ -1,4 +1,4 @@
-"""The bundles that are served, found by name or by language pair; an administrator may change which they are."""
+"""The models that are served, found by name or by language pair; an administrator may change which they are."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -15,19 +15,19 @@ from service.inference.worker import Worker
 from service.telemetry.worker_metrics import Workers
 
 LONGEST_HOLD_SECONDS: Final = 3600.0
-"""That a model which is served no longer waits for those who have begun with it; its memory is another one's."""
+"""How long a model that is no longer served waits for requests that began with it: others need its memory."""
 
 
 @dataclass(eq=False, slots=True)
 class Model:
-    """A bundle, its workers and the batcher in front of them; `bundle` is what the bundle was asked for by."""
+    """A bundle, its workers and the batcher in front of them; `bundle` is the name or path it was requested by."""
 
     manifest: Manifest
     pool: WorkerPool
     batcher: Batcher[Worker]
     bundle: str
     fingerprint: str = field(init=False)
-    """Tells this bundle from every other, also of the same name."""
+    """Tells this bundle from every other, even one of the same name."""
     _holders: int = field(default=0, init=False)
     _let_go: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
@@ -42,7 +42,7 @@ class Model:
 
     @property
     def window(self) -> int:
-        """How many preceding sentences it reads."""
+        """How many preceding sentences it reads as context."""
         return self.manifest.window.size
 
     @property
@@ -51,13 +51,13 @@ class Model:
         return self.manifest.languages.source.lower(), self.manifest.languages.target.lower()
 
     def obstacles(self) -> list[str]:
-        """Why nothing would be translated now, each in a few words; none if it would."""
+        """Return the reasons why nothing would be translated now, each in a few words; empty if nothing is wrong."""
         obstacles = [] if self.pool.alive else [f"no worker of {self.name} is alive"]
         return obstacles if self.batcher.alive else [*obstacles, f"the workers of {self.name} get no more work"]
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Keep it from ending until the end of the block."""
+        """Keep the model from being retired until the end of the `with` block."""
         self._holders += 1
         self._let_go.clear()
         try:
@@ -68,9 +68,9 @@ class Model:
                 self._let_go.set()
 
     async def retire(self) -> None:
-        """Finish what it has, if that has an end, then end; for a model that the catalogue has no longer.
+        """Finish the work at hand, then close; for a model that the catalogue no longer has, so that nothing new comes.
 
-        So nothing new comes; but a document whose reader takes its sentences ever so slowly is not waited for.
+        The wait is limited to `LONGEST_HOLD_SECONDS`, for the sake of documents whose readers are very slow.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(LONGEST_HOLD_SECONDS):
@@ -79,41 +79,42 @@ class Model:
         await self.close()
 
     async def close(self) -> None:
-        """End it; whoever still waits gets ShuttingDownError."""
+        """End the workers; callers that still wait get ShuttingDownError."""
         await self.batcher.close()
         await self.pool.close()
 
 
 class Catalogue:
-    """All models that are loaded; of several with the same language pair the first is the pair's default.
+    """All models that are served; of several with the same language pair, the first is the pair's default.
 
-    Whoever finds a model here submits to it, or holds it, before anything else can happen: another may take its place.
+    A caller that finds a model here must submit to it, or hold it, before its next `await`: the model may be replaced.
     """
 
     def __init__(self, models: Sequence[Model] = ()) -> None:
         self.switch(models)
 
     def switch(self, models: Sequence[Model]) -> None:
-        """Have these found from now on, and no others."""
+        """Serve these models from now on, and no others."""
         self.models = tuple(models)
         self._by_name = {model.name: model for model in reversed(self.models)}
         self._by_pair = {model.pair: model for model in reversed(self.models)}
 
     def is_default(self, model: Model) -> bool:
-        """Whether it serves its language pair where no name is given."""
+        """Return whether a model serves its language pair when a request gives no name."""
         return self._by_pair.get(model.pair) is model
 
     def workers(self) -> list[Workers]:
-        """The workers of each model, for the metrics."""
+        """Return the workers of each model, for the metrics."""
         return [Workers(model.name, model.pool.size, model.pool.alive, model.pool.memory) for model in self.models]
 
     def choose(self, source_lang: str, target_lang: str, name: str | None) -> Model:
-        """The model for a language pair, or the one of that name if it serves the pair.
+        """Return the model for a language pair, or the one of the given name if it serves the pair.
 
-        A language with a script or region is served by a model without: `en-us` by one of `en`, not vice versa.
+        A tag with a script or region is also served by a model without: `en-us` by one for `en`, but not vice versa.
 
         Raises:
-            ModelNotFoundError, LanguagePairError: there is none.
+            ModelNotFoundError: no model of the given name is loaded.
+            LanguagePairError: no model serves the pair, or the named one does not.
         """
         named = None if name is None else self.named(name)
         for pair in product(ranges(source_lang), ranges(target_lang)):
@@ -125,7 +126,7 @@ class Catalogue:
         raise LanguagePairError(f"{by} {source_lang}-{target_lang}; available: {', '.join(served)}", pairs=served)
 
     def named(self, name: str) -> Model:
-        """The model of that name.
+        """Return the model of a name.
 
         Raises:
             ModelNotFoundError: it is not loaded.
@@ -136,10 +137,10 @@ class Catalogue:
         return model
 
     def for_session(self, name: str, fingerprint: str) -> Model:
-        """The model that a session began with.
+        """Return the model that a session began with.
 
         Raises:
-            SessionModelNotLoadedError: it is not loaded; there may be another one of its name.
+            SessionModelNotLoadedError: it is not loaded, though another one of the same name may be.
         """
         model = self._by_name.get(name)
         if model is None or model.fingerprint != fingerprint:
@@ -148,6 +149,6 @@ class Catalogue:
 
 
 def ranges(language: str) -> list[str]:
-    """A language tag, and what is left of it without its last subtags one by one (RFC 4647, 3.4)."""
+    """Return a language tag and its prefixes, dropping the last subtag each time (RFC 4647, 3.4)."""
     subtags = language.split("-")
     return ["-".join(subtags[:length]) for length in range(len(subtags), 0, -1)]

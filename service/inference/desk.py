@@ -1,7 +1,7 @@
-"""What a worker has to do and in which order.
+"""What a worker has to do, and in which order.
 
-Each kind of options is a flow of its own, and sentences of sessions flow apart from those of documents: one for which
-somebody waits is decoded at the pace at which it would be alone, not at that of a batch of a document.
+Each distinct set of options has its own flow, and sentences of sessions flow apart from those of documents: a sentence
+that somebody waits for is decoded as fast as if it were alone, not at the pace of a document's batch.
 """
 
 import time
@@ -18,25 +18,25 @@ from service.inference.wire import PRIORITIES, Batch, Drop, Failure, Job, Order,
 from service.telemetry.tracing import context_of
 
 BULK_SHARE: Final = 4
-"""Documents have one of this many parts of the time, however much the sessions have to do."""
+"""Documents get at least one in this many parts of the time, however busy the sessions are."""
 
 
 class Translator(Protocol):
-    """What a worker drives: `models.engine.runtime.Runtime`."""
+    """What a worker drives, in production `models.engine.runtime.Runtime`."""
 
     def check(self, request: TranslationRequest, options: Options) -> None:
         """Raise RequestError for what cannot be translated."""
 
     def flow(self, options: Options) -> Flow[TranslationRequest, Translation]:
-        """A flow that translates requests that were checked, as they come."""
+        """Return a flow that translates checked requests as they come."""
 
     def cache_use(self) -> CacheUse:
-        """How often states of the context were kept from an earlier request, so far."""
+        """Return how often states of the context were reused from an earlier request so far, and how often not."""
 
 
 @dataclass
 class _Group:
-    """The sentences of one batch, until the last is answered."""
+    """The sentences of one batch, until the last one is answered."""
 
     priority: Priority
     options: Options
@@ -46,14 +46,14 @@ class _Group:
 
 @dataclass
 class _Turn:
-    """A flow, and the seconds that it has had; one that begins is no further behind than the last of the others."""
+    """A flow and the seconds it has had; a new flow starts with as many as the one that has had the least."""
 
     flow: Flow[TranslationRequest, Translation]
     seconds: float
 
 
 class Desk:
-    """Takes orders between the steps of its work, and says what is done."""
+    """Takes orders between the steps of its work, and reports what is done."""
 
     def __init__(self, translator: Translator, tracer: Tracer, clock: Callable[[], float] = time.perf_counter) -> None:
         self._translator = translator
@@ -61,9 +61,9 @@ class Desk:
         self._clock = clock
         self._flows: dict[Priority, dict[Options, _Turn]] = {priority: {} for priority in PRIORITIES}
         self._bulk_step = 0.0
-        """Seconds that the last step of documents took."""
+        """Duration of the last step for documents, in seconds."""
         self._since_bulk = 0.0
-        """Seconds that sessions have had since then while documents waited."""
+        """Seconds that sessions have had since that step while documents waited."""
         self._groups: dict[int, _Group] = {}
         self._done: list[Outcome] = []
         self._seconds = 0.0
@@ -71,11 +71,11 @@ class Desk:
 
     @property
     def busy(self) -> bool:
-        """Whether there is something to do or to say."""
+        """Whether there is something to do or to report."""
         return bool(self._groups or self._done)
 
     def take(self, order: Order) -> None:
-        """Begin with sentences, or go on without one."""
+        """Carry out an order: begin a batch of sentences, or drop a sentence."""
         began = self._clock()
         if isinstance(order, Drop):
             self._drop(order.number)
@@ -84,7 +84,7 @@ class Desk:
         self._seconds += self._clock() - began
 
     def work(self) -> Outcomes | None:
-        """Go on by a step of the flow whose turn it is; gives what is done, if anything is."""
+        """Advance the flow whose turn it is by one step; return the sentences that are done, if any."""
         priority = self._turn()
         began = self._clock()
         turn = None if priority is None else self._step(self._flows[priority])
@@ -99,14 +99,14 @@ class Desk:
         return self._said() if self._done else None
 
     def _turn(self) -> Priority | None:
-        """Sessions go first, unless documents have waited for their share."""
+        """Return whose turn it is: sessions go first, unless documents are owed their share."""
         waiting = [priority for priority in PRIORITIES if self._flows[priority]]
         if len(waiting) == len(PRIORITIES) and self._since_bulk > (BULK_SHARE - 1) * self._bulk_step:
             return "bulk"
         return waiting[0] if waiting else None
 
     def _step(self, flows: dict[Options, _Turn]) -> _Turn:
-        """Go on with the flow that has had the least time: one's step may take as long as a hundred of another's."""
+        """Advance the flow that has had the least time: a step of one may take as long as a hundred of another."""
         options, turn = min(flows.items(), key=lambda item: item[1].seconds)
         for number, translation in turn.flow.step():
             self._answer(number, translation)
@@ -115,7 +115,7 @@ class Desk:
         return turn
 
     def _begin(self, batch: Batch) -> None:
-        """Begin with those that can be translated; what is wrong with one does not touch the others."""
+        """Begin the sentences of a batch that can be translated; a faulty one does not affect the others."""
         span = self._tracer.start_span("translate", context_of(batch.traceparent))
         group = _Group(batch.priority, batch.options, span, len(batch.jobs))
         self._groups |= {job.number: group for job in batch.jobs}
@@ -139,7 +139,7 @@ class Desk:
         return sound
 
     def _drop(self, number: int) -> None:
-        """Stop with a sentence, unless it is answered."""
+        """Stop work on a sentence, unless it has been answered already."""
         group = self._groups.get(number)
         if group is None:
             return

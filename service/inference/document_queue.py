@@ -12,16 +12,16 @@ from models.errors import AntecedentError
 
 Enqueue = Callable[[TranslationRequest], asyncio.Future[Translation]]
 Around = Callable[[int], tuple[int, int]]
-"""The first sentence that a sentence is read with, and the one after the last, counting those with words."""
+"""Maps the rank of a sentence among those with words to the range of ranks (start, exclusive end) it is read with."""
 
 
 class DocumentQueue:
-    """Queues the sentences of a document in order, and gives their translations in order.
+    """Queues the sentences of a document in order, and yields their translations in order.
 
-    Only who asks for a translation makes room for another sentence: a reader that is slow holds up its own document,
-    and neither a worker nor more than `room` finished translations. `context` comes before the sentences and is not
-    translated. What has no words is nobody's context, and has none. With `in_turn` each sentence waits for the one
-    before it, whose translation it is read with. `drafts` are of the sentences, one each, where there are any.
+    Another sentence is queued only when a translation is asked for, so a slow reader holds up its own document only: it
+    blocks no worker and keeps at most `room` finished translations in memory. `context` precedes the sentences and is
+    not translated. A sentence without words is no other's context, and has none itself. With `in_turn`, each sentence
+    waits for the one before it, because it is read with its translation. `drafts`, if given, has one per sentence.
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class DocumentQueue:
         self._fill()
 
     def __aiter__(self) -> "DocumentQueue":
-        """All that are left."""
+        """Iterate over the translations that are left."""
         return self
 
     async def __anext__(self) -> Translation:
-        """The next translation.
+        """Return the next translation.
 
         Raises:
             AntecedentError: see `Batcher.enqueue`; its `position` is that of the sentence in the document.
@@ -67,7 +67,7 @@ class DocumentQueue:
         return translation
 
     async def ready(self, seconds: float | None) -> bool:
-        """Wait until the next translation is there, or the document at its end, but no longer than some seconds.
+        """Wait for the next translation or the end of the document; return False if `seconds` pass without either.
 
         Raises:
             AntecedentError: there will be no next translation; see `__anext__`.
@@ -85,9 +85,9 @@ class DocumentQueue:
         return True
 
     def close(self) -> None:
-        """Take what still waits out of the queue."""
+        """Take the sentences that still wait out of the queue."""
         for future in self._pending:
-            future.cancel()  # also of an error that is there: else asyncio complains that nobody has asked for it
+            future.cancel()  # failed ones, too: else asyncio complains that their exceptions were never retrieved
         self._pending.clear()
 
     def _fill(self) -> None:
@@ -106,7 +106,7 @@ class DocumentQueue:
         )
 
     def _read_with(self, position: int) -> tuple[Sequence[int], Sequence[int]]:
-        """The sentences before and after one with which it is read."""
+        """Return the positions of the sentences before and after a sentence that it is read with."""
         rank = bisect_left(self._worded, position)
         if self._worded[rank : rank + 1] != [position]:
             return (), ()

@@ -1,4 +1,4 @@
-"""The frames that a worker is sent, read between the steps of its work."""
+"""The frames sent to a worker, which it reads between the steps of its work."""
 
 import select
 import socket
@@ -9,7 +9,7 @@ _CHUNK = 1 << 16
 
 
 class Inbox:
-    """Gives the frames that have come over a socket."""
+    """Reads the frames that have arrived on a socket."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -18,9 +18,9 @@ class Inbox:
         self._read = bytearray()
 
     def frames(self, *, wait: bool) -> list[bytes] | None:
-        """What has come since the last call, none or more; None if the other side is gone.
+        """Return the frames that have arrived since the last call, perhaps none; None if the other side is gone.
 
-        With `wait` something has come when this returns.
+        With `wait`, block until there is at least one.
         """
         while True:
             if not self._readable.poll(None if wait and not self._whole() else 0):
@@ -32,7 +32,7 @@ class Inbox:
         return list(iter(self._next, None))
 
     def _whole(self) -> bool:
-        """Whether there is a frame."""
+        """Return whether a whole frame has been read."""
         return len(self._read) >= HEADER.size and len(self._read) >= HEADER.size + self._length()
 
     def _length(self) -> int:

@@ -1,4 +1,4 @@
-"""The workers as the batcher sees them, and what each of them has to do."""
+"""The workers as the batcher sees them, and the work that each of them has."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,30 +12,30 @@ _L = TypeVar("_L", bound="Lane")
 
 
 class Lane(Protocol):
-    """Something that translates sentences while it is given more: a worker."""
+    """Something that translates sentences while it is given more of them: a worker."""
 
     @property
     def alive(self) -> bool:
-        """Whether it takes anything."""
+        """Whether it accepts work."""
 
     def send(self, order: Order) -> None:
-        """Give it sentences, or tell it to drop one."""
+        """Send it sentences, or tell it to drop one."""
 
     async def receive(self) -> Outcomes:
-        """The next sentences that it is done with; WorkerDiedError if there will be none."""
+        """Return the next sentences that it has finished; raise WorkerDiedError if there will be none."""
 
 
 class Lanes(Protocol[_L]):
     """Where lanes come from: the pool of workers."""
 
     async def acquire(self) -> _L:
-        """A lane with nothing to do."""
+        """Return an idle lane."""
 
     def outgrown(self, lane: _L) -> bool:
-        """Whether it should be given nothing more, and then be given back."""
+        """Return whether a lane should be given no more work, and be released once it is idle."""
 
     def release(self, lane: _L) -> None:
-        """Give it back, with nothing to do or dead."""
+        """Give back a lane that is idle or dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +52,32 @@ class Load:
         self._numbers: dict[Waiting, int] = {}
         self._taken: dict[Priority, tuple[int, int]] = dict.fromkeys(PRIORITIES, (0, 0))
         self.leaves = False
-        """Whether the worker is to get nothing more, and to be given back when it has done what it has."""
+        """Whether the worker is to get no more work, and to be released when it has finished what it has."""
 
     def __len__(self) -> int:
         return len(self._given)
 
     @property
     def closed(self) -> bool:
-        """Whether nothing may be added: also to a sentence over which a worker has died, which is tried alone."""
+        """Whether nothing may be added: the worker leaves, or tries a suspect, which must be alone."""
         return self.leaves or self.tries
 
     @property
     def tries(self) -> bool:
-        """Whether it has a sentence over which a worker has died."""
+        """Whether it has a suspect, which is a sentence that a worker has died over."""
         return any(waiting.attempts for waiting in self._numbers)
 
     @property
     def characters(self) -> int:
-        """Those of both classes."""
+        """The characters of both classes together."""
         return sum(characters for characters, _ in self._taken.values())
 
     def of(self, priority: Priority) -> tuple[int, int]:
-        """The characters and the sentences of one class."""
+        """Return the number of characters and of sentences of one class."""
         return self._taken[priority]
 
     def add(self, batch: Sequence[Waiting], numbers: Iterator[int], span: BatchSpan) -> tuple[Job, ...]:
-        """Have these too; gives them as the worker gets them, with numbers that it has never seen."""
+        """Add a batch; return it as the jobs to send to the worker, with numbers that it has never seen."""
         jobs = tuple(Job(number, waiting.request) for number, waiting in zip(numbers, batch, strict=False))
         for job, waiting in zip(jobs, batch, strict=True):
             self._given[job.number] = _Given(waiting, span)
@@ -86,11 +86,11 @@ class Load:
         return jobs
 
     def number_of(self, waiting: Waiting) -> int | None:
-        """What the worker knows a sentence by; None if it does not have it."""
+        """Return the number by which the worker knows a sentence; None if it does not have it."""
         return self._numbers.get(waiting)
 
     def take(self, number: int, error: str | None = None) -> Waiting | None:
-        """Take out what is answered, or lost by an error of that type; None if it is not here."""
+        """Take out a sentence that is answered, or lost through an error of that type; None if it is not here."""
         given = self._given.pop(number, None)
         if given is None:
             return None
@@ -100,7 +100,7 @@ class Load:
         return given.waiting
 
     def lose(self, error: str) -> list[Waiting]:
-        """Take out everything, lost by an error of that type."""
+        """Take out all sentences, lost through an error of that type."""
         return [waiting for number in list(self._given) if (waiting := self.take(number, error)) is not None]
 
     def _count(self, waiting: Waiting, times: int) -> None:

@@ -1,4 +1,4 @@
-"""From a bundle's folder to a model that runs: its workers, and the batcher in front of them."""
+"""Turns a bundle's folder into a running model: its workers, and the batcher in front of them."""
 
 from functools import partial
 from pathlib import Path
@@ -27,10 +27,10 @@ class Launcher:
         self._translator = translator
 
     async def launch(self, bundle: str, folder: Path, manifest: Manifest, *, one_by_one: bool) -> Model:
-        """Start the workers of the bundle in `folder`, all together or one by one; the first of them tests it.
+        """Start the workers of the bundle in `folder`, all together or one by one; the first one self-tests it.
 
         Raises:
-            BundleError: it cannot be served; no process is left.
+            BundleError: the bundle cannot be served; no process is left running.
         """
         pool = self._pool(folder, manifest)
         await pool.open(one_by_one=one_by_one)

@@ -1,4 +1,4 @@
-"""A fixed number of worker processes, each started anew when it dies."""
+"""A fixed number of worker processes, each of which is replaced when it dies."""
 
 import asyncio
 from contextvars import Context
@@ -18,14 +18,14 @@ class StartWorker(Protocol):
     """Starts a worker, as `Worker.start` does."""
 
     async def __call__(self, *, self_test: bool = False) -> Worker:
-        """A worker that has loaded its bundle; BundleError if it cannot."""
+        """Return a worker that has loaded its bundle; raise BundleError if it cannot."""
 
 
 class WorkerPool:
-    """A fixed number of workers with the same bundle; each that dies is replaced, later and later if it keeps dying."""
+    """A fixed number of workers with the same bundle; those that die are replaced, with growing delays if it recurs."""
 
     def __init__(self, start: StartWorker, size: int, metrics: Metrics, *, most_memory: int | None = None) -> None:
-        """A pool of `size` workers; one that holds more bytes than `most_memory` is replaced once it is idle."""
+        """Make a pool of `size` workers; one that holds more than `most_memory` bytes is replaced once it is idle."""
         self._start = start
         self._size = size
         self._metrics = metrics
@@ -35,7 +35,7 @@ class WorkerPool:
         self._keepers: list[asyncio.Task[None]] = []
 
     async def open(self, *, one_by_one: bool = False) -> None:
-        """Start all workers, of which the first tests the bundle; one by one they leave room for others' work.
+        """Start all workers, the first of which self-tests the bundle; `one_by_one` leaves room for other work.
 
         Raises:
             BundleError: one of them cannot be started; none is left running.
@@ -52,7 +52,7 @@ class WorkerPool:
             raise
 
     async def close(self) -> None:
-        """End all workers; what they are at is lost."""
+        """End all workers; the work that they are at is lost."""
         for keeper in self._keepers:
             keeper.cancel()
         if self._keepers:
@@ -71,18 +71,18 @@ class WorkerPool:
 
     @property
     def memory(self) -> int:
-        """Bytes that the living workers hold together."""
+        """Bytes of memory that the living workers hold together."""
         return sum(worker.memory() for worker in self._workers.values() if worker.alive)
 
     async def acquire(self) -> Worker:
-        """A living worker with nothing to do; it must be given back."""
+        """Wait for a living worker that is idle; it must be released again."""
         while not (worker := await self._idle.get()).alive:
             pass
         return worker
 
     def outgrown(self, worker: Worker) -> bool:
-        """Whether a worker holds so much that it should be given nothing more, and then be given back."""
-        if self._most_memory is None or self.alive < self._size:  # those with the same work grow alike: one by one
+        """Return whether a worker holds so much memory that it should get no more work, and be released once idle."""
+        if self._most_memory is None or self.alive < self._size:  # workers grow alike: one at a time
             return False
         return worker.memory() > self._most_memory
 
@@ -102,7 +102,7 @@ class WorkerPool:
             raise BundleError(
                 f"a worker holds {held // 2**20} MiB with it, of {most} that ANTECEDENT_WORKER_MEMORY_MIB allows"
             )
-        # In a context of its own: what becomes of the worker is not the doing of the request that had it started.
+        # In a fresh context: what becomes of the worker does not belong to the trace of the request that started it.
         self._keepers.append(asyncio.create_task(self._keep(slot, worker), context=Context()))
 
     def _take_in(self, slot: int, worker: Worker) -> None:
@@ -127,7 +127,7 @@ class WorkerPool:
             self._metrics.worker_restarts.inc()
             try:
                 return await self._start()
-            except Exception as error:  # noqa: BLE001 - whatever it is, it must not leave the slot without a keeper
+            except Exception as error:  # noqa: BLE001 - no error may leave the slot without a keeper
                 backoff = min(2 * backoff, _LAST_BACKOFF)
                 reason = str(error) if isinstance(error, AntecedentError) else type(error).__name__
                 _log.error("worker_not_started", reason=reason, restart_in_seconds=backoff)

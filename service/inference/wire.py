@@ -1,8 +1,8 @@
-"""What the HTTP process and its workers tell each other: frames of JSON over a socket, a 4-byte length before each.
+"""The protocol between the HTTP process and its workers: JSON frames over a socket, each after its 4-byte length.
 
-The worker greets, or reports why it cannot. From then on it is sent batches, also while it is at others, and answers
-each sentence when it is done with it: every sentence has one outcome, also one that it is told to drop. The end of the
-stream means that the other side is gone.
+The worker sends a greeting, or the reason why it cannot serve. From then on it is sent batches, even while it works on
+others, and reports each sentence as soon as it is done: every sentence has exactly one outcome, even one that it is
+told to drop. The end of the stream means that the other side is gone.
 """
 
 import struct
@@ -15,11 +15,11 @@ from pydantic import TypeAdapter
 from models.engine.requests import CacheUse, Options, Translation, TranslationRequest
 
 Priority = Literal["interactive", "bulk"]
-"""Somebody waits for this very sentence, or for the whole document that it is part of."""
+"""Whether somebody waits for this very sentence (interactive), or for the whole document that it is part of (bulk)."""
 PRIORITIES: Final[tuple[Priority, ...]] = get_args(Priority)
 
 HEADER = struct.Struct(">I")
-"""Length of the frame that follows, in bytes."""
+"""The length of the frame that follows, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A sentence, by a number that no other has at this worker."""
+    """A sentence to translate, under a number that is unique within its worker."""
 
     number: int
     request: TranslationRequest
@@ -47,7 +47,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Sentences to translate beside all others; `traceparent` is the span that the worker's is under, if any."""
+    """Sentences to translate in addition to all others; `traceparent` is the parent of the worker's span, if any."""
 
     options: Options
     jobs: tuple[Job, ...]
@@ -57,14 +57,14 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A sentence that nobody waits for any longer."""
+    """The order to drop a sentence that nobody waits for any longer."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What has become of a sentence; None: it was dropped."""
+    """What has become of a sentence; the result is None if it was dropped."""
 
     number: int
     result: Translation | Failure | None
@@ -72,11 +72,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Sentences that a worker is done with, and what it has spent since it has last said so."""
+    """The sentences that a worker has finished, and what it has spent since its last such report."""
 
     outcomes: tuple[Outcome, ...]
     seconds: float
-    """In the model."""
+    """Time spent in the model."""
     cache_use: CacheUse = field(default_factory=CacheUse)
 
 
@@ -88,6 +88,6 @@ OUTCOMES = TypeAdapter(Outcomes)
 
 
 def encode(message: Greeting | Order | Outcomes) -> bytes:
-    """A message as a frame, header included."""
+    """Return a message as a frame, header included."""
     body = orjson.dumps(message)
     return HEADER.pack(len(body)) + body

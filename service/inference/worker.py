@@ -1,4 +1,4 @@
-"""A worker process as the HTTP process has it: a process and a socket. The model is on the other side."""
+"""A worker process as seen by the HTTP process: a process and a socket. The model is on the other side."""
 
 import asyncio
 import os
@@ -33,8 +33,8 @@ _KNOWN_ERRORS = (RequestError, SentenceTooLongError, UnsupportedOptionError, Bun
 class WorkerCommand:
     """How to start a worker.
 
-    `fingerprint` is the bundle's: another one that is in its folder by then is refused. `timeout` is the seconds after
-    which a worker that has sentences and answers none is killed, `start_timeout` those after which one that loads is.
+    The worker refuses a bundle without this `fingerprint`, which may be in the folder by then. A worker is killed if it
+    has sentences but answers none for `timeout` seconds, or if it takes longer than `start_timeout` seconds to load.
     """
 
     bundle: Path
@@ -47,7 +47,7 @@ class WorkerCommand:
     otlp_endpoint: str | None = None
 
     def arguments(self, fd: int, *, self_test: bool) -> list[str]:
-        """The command line of a worker that inherits `fd`."""
+        """Return the command line of a worker that inherits the file descriptor `fd`."""
         tested = ["--self-test"] if self_test else []
         return [
             *(sys.executable, "-m", "service.inference.worker_process"),
@@ -57,12 +57,12 @@ class WorkerCommand:
         ]
 
     def environment(self) -> dict[str, str]:
-        """Its environment, unreadable to others, unlike its command line: a collector's address may hold a key."""
+        """Return its environment, where other users cannot read what the collector's address may hold: a key."""
         return os.environ | _SINGLE_THREAD | {OTLP_ENDPOINT: self.otlp_endpoint or ""}
 
 
 class Worker:
-    """One worker process that has greeted."""
+    """One worker process; `start` returns it once it has sent its greeting."""
 
     def __init__(self, process: Process, reader: StreamReader, writer: StreamWriter, timeout: float) -> None:
         self._process = process
@@ -71,16 +71,16 @@ class Worker:
         self._timeout = timeout
         self._dismissed = False
         self._owed: set[int] = set()
-        """Numbers of the sentences that it has not answered."""
+        """Numbers of the sentences that it has not answered yet."""
         self._patience: asyncio.TimerHandle | None = None
 
     @classmethod
     async def start(cls, command: WorkerCommand, *, self_test: bool = False) -> "Worker":
-        """Start a process and wait until its bundle is loaded and, if wanted, has passed its self-test.
+        """Start a process and wait until its bundle is loaded and, if requested, has passed its self-test.
 
         Raises:
-            BundleError: it cannot be served, in the worker's own words; or the process ended without any, took too
-                long, or could not be started.
+            BundleError: the bundle cannot be served, for the reason that the worker gives; or the process ended without
+                giving any, took too long, or could not be started.
         """
         try:
             process, ours = await _connected(command, self_test=self_test)
@@ -88,7 +88,7 @@ class Worker:
             raise BundleError(f"{command.bundle}: no worker process can be started: {error.strerror}") from None
         try:
             worker = cls(process, *await asyncio.open_connection(sock=ours), command.timeout)
-        except BaseException:  # whoever wanted it may not want it any more
+        except BaseException:  # also CancelledError: the caller may not want it any more
             ours.close()
             process.kill()
             with suppress(TimeoutError):
@@ -99,7 +99,7 @@ class Worker:
         return worker
 
     async def _greeted(self, command: WorkerCommand) -> None:
-        """Wait for its greeting; without one, it is ended.
+        """Wait for the greeting; end the process if there is none.
 
         Raises:
             BundleError: as `start`.
@@ -127,21 +127,21 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """Process id."""
+        """The process id."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs and the connection stands."""
+        """Whether the process runs and its connection is open."""
         return self._process.returncode is None and not self._writer.is_closing() and not self._reader.at_eof()
 
     @property
     def dismissed(self) -> bool:
-        """Whether it ends because it was told to."""
+        """Whether it was told to end."""
         return self._dismissed
 
     def memory(self) -> int:
-        """Bytes that the process holds; 0 if it has ended."""
+        """Return the bytes of memory that the process holds; 0 if it has ended."""
         try:
             resident: int = psutil.Process(self.pid).memory_info().rss
         except psutil.Error:
@@ -149,13 +149,13 @@ class Worker:
         return resident
 
     def dismiss(self) -> None:
-        """Have an idle process end, by itself or after a while by force; nobody waits for it."""
+        """Tell an idle process to end, and kill it if it has not after a while; return without waiting."""
         self._dismissed = True
         self._writer.close()
         asyncio.get_running_loop().call_later(_STOP_SECONDS, self._kill)
 
     def send(self, order: Order) -> None:
-        """Give it sentences, or tell it to drop some; one that is dead says so to who receives."""
+        """Send it sentences, or tell it to drop one; if it is dead, do nothing: `receive` will report that."""
         if not self.alive:
             return
         self._writer.write(encode(order))
@@ -165,7 +165,7 @@ class Worker:
                 self._be_patient()
 
     async def receive(self) -> Outcomes:
-        """The next sentences that it is done with, each in one outcome.
+        """Return the outcomes of the next sentences that it has finished.
 
         Raises:
             WorkerDiedError: the process died, or was silent for too long and was killed; nothing more will come.
@@ -184,7 +184,7 @@ class Worker:
         except asyncio.CancelledError:
             if self._owed:
                 self._dismissed = True
-                self._kill()  # nobody will read what it would answer
+                self._kill()  # nobody would read its answers
             raise
         self._owed -= answered
         self._be_patient()
@@ -197,19 +197,19 @@ class Worker:
         self._writer.close()
 
     async def stop(self) -> None:
-        """End the process: at once if it is idle, after a while in any case."""
+        """End the process: it ends by itself at once if it is idle, and is killed if it has not after a while."""
         self._writer.close()
         try:
             async with asyncio.timeout(_STOP_SECONDS):
                 await self._process.wait()
         except TimeoutError:
             await self._kill_stuck()
-        except asyncio.CancelledError:  # nobody waits any more for what may never end by itself
+        except asyncio.CancelledError:  # nobody waits any more, and it may never end by itself
             self._kill()
             raise
 
     async def _kill_stuck(self) -> None:
-        """Kill it; one that is stuck in its disk ends when the disk lets go, which may be never."""
+        """Kill it and wait a while; a process stuck in disk access ends only when that returns, which may be never."""
         self._kill()
         with suppress(TimeoutError):
             async with asyncio.timeout(_STOP_SECONDS):
@@ -223,7 +223,7 @@ class Worker:
             raise WorkerDiedError from error
 
     def _be_patient(self) -> None:
-        """Wait so long again, if there is anything to wait for."""
+        """Restart the timeout if the worker owes any answers."""
         self._lose_patience()
         if self._owed:
             self._patience = asyncio.get_running_loop().call_later(self._timeout, self._kill)
@@ -241,7 +241,7 @@ class Worker:
 
 
 async def _connected(command: WorkerCommand, *, self_test: bool) -> tuple[Process, socket.socket]:
-    """A new process, and our end of the connection to it."""
+    """Start a process; return it and our end of the connection to it."""
     ours, theirs = socket.socketpair()
     with theirs:
         try:
@@ -258,11 +258,11 @@ async def _spawn(command: WorkerCommand, inherited: int, *, self_test: bool) -> 
         stdout=DEVNULL,
         pass_fds=(inherited,),
         env=command.environment(),
-        start_new_session=True,  # the terminal's Ctrl-C is for the HTTP process, which drains
+        start_new_session=True,  # the terminal's Ctrl-C must reach only the HTTP process, which drains
     )
 
 
 def error_of(failure: Failure) -> AntecedentError:
-    """The error that a worker has reported, as it was raised there."""
+    """Return the error that a worker has reported, as it was raised there."""
     kinds = {kind.code: kind for kind in _KNOWN_ERRORS}
     return kinds.get(failure.code, RequestError)(failure.message)

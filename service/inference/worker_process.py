@@ -1,7 +1,7 @@
-"""A worker: a process with one bundle and one thread that translates what comes over a socket, while more comes.
+"""A worker: a process with one bundle and one thread, which translates sentences from a socket while more arrive.
 
-Started by the HTTP process as `python -m service.inference.worker_process --bundle DIR --socket FD ...`; ends when that
-process closes the connection or dies.
+The HTTP process starts it as `python -m service.inference.worker_process --bundle DIR --socket FD ...`; it ends when
+that process closes the connection or dies.
 """
 
 import argparse
@@ -26,15 +26,15 @@ from service.telemetry.tracing import tracing
 
 TRANSLATOR = "service.inference.worker_runtime:load"
 OTLP_ENDPOINT = "ANTECEDENT_OTLP_ENDPOINT"
-"""Variable with the collector of traces; empty: none."""
+"""Environment variable with the address of the collector of traces; empty if there is none."""
 CRASHED = 70
-"""Exit status after an error that nobody has foreseen (EX_SOFTWARE)."""
+"""Exit status after an unforeseen error (EX_SOFTWARE)."""
 
 _log = get_logger(__name__)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Load the bundle, greet, and translate until the stream ends; returns the exit status."""
+    """Load the bundle, send the greeting, and translate until the stream ends; return the exit status."""
     options = _parse(arguments)
     configure("warning")
     try:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _work(options: argparse.Namespace, connection: socket.socket) -> int:
-    gc.disable()  # what is loaded stays, torch and all: looking through it for garbage took a twentieth of the start
+    gc.disable()  # all that is loaded stays, torch included: collections took a twentieth of the start
     try:
         translator = _load(options)
     except AntecedentError as error:
@@ -56,7 +56,7 @@ def _work(options: argparse.Namespace, connection: socket.socket) -> int:
         return 2
     gc.freeze()
     gc.enable()
-    # Whether a trace is recorded has been decided where it began, so none begins here.
+    # Ratio 0: the HTTP process decides which traces are recorded, so none begins here.
     with tracing(os.environ.get(OTLP_ENDPOINT) or None, ratio=0, process="worker") as tracer:
         _serve(translator, connection, tracer)
     return 0

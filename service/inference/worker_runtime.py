@@ -1,4 +1,4 @@
-"""Loads a bundle's runtime for a worker: the one module of the service that imports torch, and that none imports."""
+"""Loads a bundle's runtime for a worker: the only module of the service that imports torch; no other imports it."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from service.inference.desk import Translator
 
 
 def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> Translator:
-    """The runtime of a bundle, for a process with one thread; `tested` if it is to pass its self-test.
+    """Load the runtime of a bundle for a process with one thread; with `tested`, run its self-test, too.
 
     Raises:
         BundleError: it cannot be served.
