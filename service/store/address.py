@@ -1,11 +1,11 @@
-"""Where Redis is: what a URL says, without a connection.
+"""Where Redis is: parses the forms of its URL, without connecting.
 
     redis://[[user]:password@]host[:6379][/database]                       rediss:// with TLS
     unix://[[user]:password@]/path/of/socket[?db=database]
     redis+sentinel://[[user]:password@]host[:26379],.../master[/database]  rediss+sentinel:// with TLS
     redis+cluster://[[user]:password@]host[:6379],...                      rediss+cluster:// with TLS
 
-Sentinels that ask for a password of their own get it by `?sentinel_username=...&sentinel_password=...`.
+If the sentinels have a password of their own, it is given as `?sentinel_username=...&sentinel_password=...`.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _REDIS_PORT, _SENTINEL_PORT = 6379, 26379
 
 
 class Kind(Enum):
-    """What answers at the address."""
+    """What kind of server the address belongs to."""
 
     SINGLE = "redis"
     SOCKET = "unix"
@@ -28,7 +28,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An ACL user, `default` where there is no name, and its password; an empty one is none."""
+    """An ACL user and its password; without a name it is `default`, and an empty password means none."""
 
     username: str = ""
     password: str = field(default="", repr=False)
@@ -36,7 +36,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A Redis, and who the service is there; `master` and `sentinel_account` are for Sentinel, `path` for a socket."""
+    """A Redis, and the account to use there; `master` and `sentinel_account` are for Sentinel, `path` for a socket."""
 
     kind: Kind
     hosts: tuple[tuple[str, int], ...] = ()
@@ -49,7 +49,7 @@ class Address:
 
     @property
     def place(self) -> str:
-        """Where it is, and nothing of who asks."""
+        """Where it is, without any credentials."""
         return self.path or ",".join(f"{host}:{port}" for host, port in self.hosts)
 
 
@@ -71,10 +71,10 @@ _OPTIONS = {
 
 
 def parse_address(url: str) -> Address:
-    """What a URL says.
+    """Parse a URL.
 
     Raises:
-        SettingsError: it is not one of the forms above; the message holds nothing of it, for it may hold a password.
+        SettingsError: it has none of the forms above; the message quotes no part of it, as it may hold a password.
     """
     try:
         return _address(urlsplit(url))
@@ -84,7 +84,7 @@ def parse_address(url: str) -> Address:
 
 
 class _UrlError(ValueError):
-    """What is wrong with a URL, without a part of it."""
+    """What is wrong with a URL, without quoting it."""
 
 
 def _address(parts: SplitResult) -> Address:

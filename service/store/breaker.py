@@ -1,6 +1,6 @@
-"""When a Redis counts as away, so that calls fail at once instead of each waiting for its time to run out.
+"""When a Redis counts as away, so that calls fail at once instead of each waiting for its timeout.
 
-A pure counter. No client's request has to try whether Redis is back: `Commands` asks by pings of its own.
+A pure counter. No client's request has to find out whether Redis is back: `Nodes` sends pings of its own.
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ class Breaker:
         return self.failures >= self.threshold
 
     def failed(self) -> bool:
-        """Count a call without a reply; whether that has opened it."""
+        """Count a call without a reply; return whether that has opened the breaker."""
         self.failures += 1
         return self.failures == self.threshold
 
     def succeeded(self) -> bool:
-        """Count a reply; whether that has closed it."""
+        """Count a reply; return whether that has closed the breaker."""
         was_open = self.is_open
         self.failures = 0
         return was_open

@@ -1,4 +1,4 @@
-"""Being cancelled for good, where a library may let it pass."""
+"""Makes cancellation stick where a library may swallow it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def obeyed() -> Iterator[None]:
-    """Whoever cancels the current task within this block has it cancelled by its end.
+    """Raise CancelledError at the end of the block if the current task was cancelled within it.
 
-    Before Python 3.12 `asyncio.wait_for`, by which redis-py sends, gives its result and forgets that it was cancelled
-    when both happen at once (https://github.com/python/cpython/issues/86296): a loop around it would go on for ever.
+    Before Python 3.12, `asyncio.wait_for`, with which redis-py sends, returns its result and swallows the cancellation
+    if both happen at once (https://github.com/python/cpython/issues/86296): a loop around it would go on for ever.
 
     Raises:
         asyncio.CancelledError: in place of what the block raised, if anything.

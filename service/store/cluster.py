@@ -1,7 +1,7 @@
-"""redis-py's client of a Redis Cluster, with what it lacks while a Cluster is made, mended or grows, or loses a master.
+"""redis-py's client for Redis Cluster, made fit for one that is being set up, repaired or resized, or loses a master.
 
-There it looks up what it does not know, and an error of Python's own comes out, which nobody takes for an outage; or it
-closes the connections of every master because one cannot serve.
+In these states redis-py looks up what it does not know and raises a built-in error of Python, which would not be taken
+for an outage; or it closes the connections to all masters because one cannot serve.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from redis.exceptions import SlotNotCoveredError
 
 
 class Cluster(RedisCluster):
-    """Tells of slots without a master, finds masters without a slot, and cuts off nobody who uses another master."""
+    """Reports slots without a master, finds masters without a slot, and leaves calls to other masters connected."""
 
     _under_way = 0
-    """How many commands have begun and not ended."""
+    """How many commands are running."""
 
     async def execute_command(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - what Redis answers
         """See `RedisCluster.execute_command`.
@@ -30,18 +30,18 @@ class Cluster(RedisCluster):
         self._under_way += 1
         try:
             with _in_words_of_redis():
-                await self.initialize()  # else a command before it goes to any master, whichever its key
+                await self.initialize()  # else a first command would go to any master, whatever its key
                 return await super().execute_command(*args, **kwargs)
         except SlotNotCoveredError:
-            self._initialize = True  # what is known of the slots holds until a master is lost, and none was
+            self._initialize = True  # redis-py looks slots up again only when it loses a master, and it has lost none
             raise
         finally:
             self._under_way -= 1
 
     async def aclose(self) -> None:
-        """Close the connections, unless commands are under way: redis-py does this where one master is down.
+        """Close the connections, unless commands are running: redis-py calls this when one master is down.
 
-        Then only what is known of the slots is forgotten, and the commands on other masters go on.
+        While commands run, only forget what is known of the slots, so that those on other masters go on.
         """
         self._initialize = True
         if not self._under_way:
@@ -49,10 +49,10 @@ class Cluster(RedisCluster):
             await self.nodes_manager.aclose("startup_nodes")
 
     async def look_again(self, last_failed_node_name: str) -> None:
-        """Find out which master has which slot; the one that has failed is asked last.
+        """Find out again which master has which slot; the node that has failed is asked last.
 
         Raises:
-            SlotNotCoveredError: none has any.
+            SlotNotCoveredError: no master has any.
         """
         with _in_words_of_redis():
             await self.nodes_manager.initialize(last_failed_node_name=last_failed_node_name)
@@ -60,7 +60,7 @@ class Cluster(RedisCluster):
     def get_node(
         self, host: str | None = None, port: int | None = None, node_name: str | None = None
     ) -> ClusterNode | None:
-        """See `RedisCluster.get_node`; by its name also a new master, to which its first slot is on its way."""
+        """See `RedisCluster.get_node`; by name, it also finds a new master whose first slot is still on its way."""
         node = super().get_node(host, port, node_name)
         if node is None and node_name is not None:
             new_host, _, new_port = node_name.rpartition(":")
@@ -73,7 +73,7 @@ class Cluster(RedisCluster):
 def _in_words_of_redis() -> Iterator[None]:
     try:
         yield
-    except LookupError as error:  # of a slot among those that are known, or of the first of no masters
+    except LookupError as error:  # an unknown slot, or the first master of an empty list
         raise SlotNotCoveredError("no master has the slot") from error
-    except AttributeError as error:  # of a connection that another call, which has failed, has closed meanwhile
+    except AttributeError as error:  # a connection that another, failed call has closed meanwhile
         raise RedisConnectionError("closed by another call") from error

@@ -1,6 +1,6 @@
-"""Commands and Lua scripts on Redis: each one measured, repeated where that may help, and refused while Redis is away.
+"""Commands and Lua scripts on Redis: each is measured, repeated where that may help, and refused while Redis is away.
 
-Everything of the service that keeps something in Redis shares one `Commands`.
+All parts of the service that keep data in Redis share one `Commands`.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER, span
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.025, 0.5
-"""Seconds between repetitions: a random time up to the first one, doubled each time, up to the longest."""
+"""Seconds between repetitions: random, with an upper bound that starts at the first, and doubles up to the longest."""
 
 _NOTHING = "antecedent:nothing"
-"""A key that is never there."""
+"""A key that never exists."""
 
 DEFAULT_POLICY = Policy()
 
@@ -42,14 +42,14 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A Lua script, and the SHA-1 by which a Redis that has seen it knows it."""
+    """A Lua script, and the SHA-1 by which Redis knows it once it has seen it."""
 
     source: str
     sha: str
 
 
 def read_script(package: str, *names: str) -> Script:
-    """The files `lua/<name>.lua` of a package, put together to one script."""
+    """Read the files `lua/<name>.lua` of a package, concatenated into one script."""
     source = "".join(files(package).joinpath("lua", f"{name}.lua").read_text("utf-8") for name in names)
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
@@ -57,8 +57,8 @@ def read_script(package: str, *names: str) -> Script:
 class Commands:
     """Runs commands on one Redis; `operation` names them in the metrics and comes from a fixed set.
 
-    A command may be carried out twice, when its reply was lost: it must be one that can be repeated. One that fails
-    raises StoreUnavailableError while Redis is away or cannot serve, at the latest after `Policy.total_seconds`.
+    A command may be carried out twice if its reply is lost, so it must be safe to repeat. While Redis is away or cannot
+    serve, commands fail with StoreUnavailableError, after at most `Policy.total_seconds`.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Commands:
     async def run(
         self, operation: str, command: Callable[[RedisClient], Awaitable[_R]], *, key: str | None = None
     ) -> _R:
-        """What `command`, given the client, answers; `key` is one that it touches, for a Cluster.
+        """Call `command` with the client and return its reply; `key` is one that it touches, for a Cluster.
 
         Raises:
             StoreUnavailableError: Redis is away, or cannot serve now.
@@ -96,7 +96,7 @@ class Commands:
             raise StoreUnavailableError from error
 
     async def evaluate(self, operation: str, script: Script, keys: Sequence[str], args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
-        """What `script` returns; all `keys` are in one slot of a Redis Cluster.
+        """Run `script` and return its reply; all `keys` are in one slot of a Redis Cluster.
 
         Raises:
             StoreUnavailableError: Redis is away, or cannot serve now.
@@ -105,20 +105,20 @@ class Commands:
         async def by_name_or_source(redis: RedisClient) -> Any:  # noqa: ANN401 - what Lua returns
             with suppress(NoScriptError):
                 return await redis.evalsha(script.sha, len(keys), *keys, *args)
-            return await redis.eval(script.source, len(keys), *keys, *args)  # since it was started; it learns it now
+            return await redis.eval(script.source, len(keys), *keys, *args)  # Redis has not seen it since it started
 
         return await self.run(operation, by_name_or_source, key=keys[0])
 
     async def try_to_write(self) -> None:
-        """A write that changes nothing, to see whether Redis, or one master of a Cluster, takes any.
+        """Attempt a write that changes nothing, to see whether Redis, or one master of a Cluster, accepts writes.
 
         Raises:
-            StoreUnavailableError: it does not; the cause, where there is one, says why.
+            StoreUnavailableError: it does not; the cause, if any, says why.
         """
         await self.evaluate("try_to_write", self._try_to_write, [_NOTHING], [])
 
     async def aclose(self) -> None:
-        """End what runs beside the calls; the client stays open."""
+        """End the background tasks; the client stays open."""
         await self._nodes.aclose()
 
     async def _attempt(
@@ -131,23 +131,23 @@ class Commands:
         node = self._nodes.of(key)
         _refuse_if_away(node)
         async with node.slots:
-            _refuse_if_away(node)  # while this call waited
+            _refuse_if_away(node)  # it may have gone while this call waited
             try:
                 with self._metrics.redis_seconds.labels(operation).time():
                     reply = await command(self._redis)
             except asyncio.CancelledError:
-                if limit.expired():  # of Redis, and not of the calls before this one
+                if limit.expired():  # the time ran out on Redis, not on waiting for a slot
                     self._metrics.redis_failures.labels(operation).inc()
                     self._nodes.silent(node, TimeoutError())
                 raise
             except (RedisError, RedisClusterException, OSError, RuntimeError) as error:
                 if isinstance(error, RuntimeError) and not is_silence(error):
-                    raise  # not about the connection: a bug
+                    raise  # a bug, not a matter of the connection
                 self._metrics.redis_failures.labels(operation).inc()
                 await self._note(node, error)
                 if isinstance(error, RedisError):
                     raise
-                raise RedisConnectionError(type(error).__name__) from error  # one tree for what is repeated
+                raise RedisConnectionError(type(error).__name__) from error  # only RedisErrors are retried
         self._nodes.answered(node)
         return reply
 
@@ -170,4 +170,4 @@ def _refuse_if_away(node: Node) -> None:
 
 
 async def _go_on(error: Exception) -> None:
-    del error  # noted already
+    del error  # `_attempt` has noted it already

@@ -1,4 +1,4 @@
-"""The connection to Redis: alone, behind Sentinel or as a Cluster, and whichever it is, the same to its users."""
+"""The connection to Redis: one server, behind Sentinel or a Cluster, with one interface for all of them."""
 
 import os
 import ssl
@@ -24,17 +24,17 @@ from service.store.cluster import Cluster
 RedisClient = Redis | Cluster
 
 CLIENT_NAME = "antecedent"
-"""How `CLIENT LIST` shows our connections."""
+"""The name of our connections in `CLIENT LIST`."""
 
 _UNBOUNDED = 2**31 - 1
-"""A pool waits for nothing and refuses nothing: `Commands` bounds the calls at once, and with them the connections."""
+"""The pool never waits or refuses: `Commands` bounds the number of concurrent calls, and so of connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What the service shows and what it asks for; a file that is not given is not used.
+    """What the service presents to Redis and requires of it; a file that is not given is not used.
 
-    The password's file is read for each new connection: a new password needs no restart.
+    The password file is read for each new connection, so that a new password needs no restart.
     """
 
     password_file: Path | None = None
@@ -49,12 +49,12 @@ NO_SECURITY = Security()
 
 
 def connect(url: str, timeout: float, security: Security = NO_SECURITY) -> RedisClient:
-    """A client for a URL of `address.py`; connects when first used, and gives up on each reply after `timeout` seconds.
+    """Return a client for a URL of `address.py`; it connects when first used, and waits `timeout` seconds for a reply.
 
-    It repeats nothing by itself: `Commands` does, and bounds the time that it takes.
+    It repeats nothing by itself: `Commands` does, and bounds the total time.
 
     Raises:
-        SettingsError: the URL is wrong, or a file is not there or not what it should be.
+        SettingsError: the URL is wrong, or a file is missing or not what it should be.
     """
     address = parse_address(url)
     _check(address, security)
@@ -71,7 +71,7 @@ def connect(url: str, timeout: float, security: Security = NO_SECURITY) -> Redis
 
 
 def node_name(redis: RedisClient, key: str | None) -> str:
-    """The node that answers for a key, as far as is known; of a Redis that is no Cluster, always the same."""
+    """Return the name of the node that serves a key, as far as is known; it is always the same without a Cluster."""
     if key is None or not isinstance(redis, Cluster):
         return "redis"
     try:
@@ -82,7 +82,7 @@ def node_name(redis: RedisClient, key: str | None) -> str:
 
 
 async def probe(redis: RedisClient, name: str) -> None:
-    """Succeeds when the node answers, or is none of the Cluster's masters any more.
+    """Succeed if the node answers, or is no longer one of the Cluster's masters.
 
     Raises:
         RedisError, RedisClusterException, OSError: it is still away.
@@ -97,7 +97,7 @@ async def probe(redis: RedisClient, name: str) -> None:
 
 
 async def info_of_any(redis: RedisClient) -> dict[str, Any]:
-    """What the first server of the URL that says so says of itself, be it of the right kind or not; maybe nothing."""
+    """Return the INFO of the first server of the URL that gives it, whatever kind it is; empty if none does."""
     for info in _infos(redis):
         with suppress(RedisError, OSError):
             found: dict[str, Any] = await info()
@@ -114,7 +114,7 @@ def _infos(redis: RedisClient) -> list[Callable[[], Awaitable[Any]]]:
 
 
 async def forget_connections(redis: RedisClient) -> None:
-    """Connect anew for the next command: the name of a host may now stand for another server."""
+    """Have the next command open a new connection: the host name may now stand for another server."""
     if isinstance(redis, Redis):
         await redis.connection_pool.disconnect(inuse_connections=False)
 
@@ -132,7 +132,7 @@ def _check(address: Address, security: Security) -> None:
 
 
 def _check_certificates(security: Security) -> None:
-    """Read them once, for each connection does, and says no more than that it has failed."""
+    """Read the certificates once, for a precise error: a connection reads them, too, but only says that it failed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     ca, certificate, key = security.ca_file, security.certificate_file, security.key_file
     if ca is not None:
@@ -144,7 +144,7 @@ def _check_certificates(security: Security) -> None:
         raise SettingsError("ANTECEDENT_REDIS_KEY_FILE: ANTECEDENT_REDIS_CERTIFICATE_FILE is not set")
     if certificate is not None:
         try:
-            context.load_cert_chain(certificate, key, password="")  # else OpenSSL asks the terminal for one
+            context.load_cert_chain(certificate, key, password="")  # else OpenSSL asks for one on the terminal
         except OSError as error:
             files = " and ".join(str(file) for file in (certificate, key) if file is not None)
             said = f"{files}: no certificate with its unencrypted private key: {_why(error)}"
@@ -164,7 +164,7 @@ def _options(timeout: float) -> dict[str, Any]:
         "socket_keepalive": True,
         "client_name": CLIENT_NAME,
         "driver_info": None,
-        "protocol": 2,  # fewer commands at the start of a connection, so fewer in the ACL, and every proxy speaks it
+        "protocol": 2,  # fewer commands to connect, so fewer in the ACL; and every proxy speaks it
     }
 
 
@@ -192,10 +192,10 @@ class _PasswordFile(CredentialProvider):
         self._file = file
 
     def get_credentials(self) -> tuple[str] | tuple[str, str]:
-        """User name, where there is one, and what the file holds now.
+        """Return the user name, if there is one, and the current password in the file.
 
         Raises:
-            AuthenticationError: it holds no text; whose error would show some of it.
+            AuthenticationError: the file is not text; the decoder's own error would show some of it.
         """
         try:
             password = self._file.read_text("utf-8").strip()
@@ -204,16 +204,16 @@ class _PasswordFile(CredentialProvider):
         return (self._username, password) if self._username else (password,)
 
     async def get_credentials_async(self) -> tuple[str] | tuple[str, str]:
-        """The same: a few bytes of a local file are read at once."""
+        """Do the same: reading a few bytes of a local file does not block noticeably."""
         return self.get_credentials()
 
 
 def _cluster(address: Address, options: dict[str, Any]) -> Cluster:
     return Cluster(
         startup_nodes=[ClusterNode(host, port) for host, port in address.hosts],
-        dynamic_startup_nodes=False,  # names outlive the addresses of containers that are started anew
-        require_full_coverage=False,  # documents of other slots go on
-        reinitialize_steps=0,  # a moved slot is looked up alone, and nobody's connection is closed for it
+        dynamic_startup_nodes=False,  # names outlive the addresses of restarted containers
+        require_full_coverage=False,  # documents in other slots go on
+        reinitialize_steps=0,  # look up a moved slot alone, and close no connections for it
         max_connections=_UNBOUNDED,
         retry=_never(),
         **options,
@@ -222,7 +222,7 @@ def _cluster(address: Address, options: dict[str, Any]) -> Cluster:
 
 def _behind_sentinel(address: Address, options: dict[str, Any], timeout: float, security: Security) -> Redis:
     account = _credentials(address.sentinel_account, None)
-    each = timeout / len(address.hosts)  # they are asked in turn: who is silent must leave the others time
+    each = timeout / len(address.hosts)  # they are asked in turn: a silent one must leave time for the others
     sentinels = Sentinel(  # type: ignore[no-untyped-call]
         address.hosts, sentinel_kwargs=_options(each) | _tls(address, security) | account | {"retry": _never()}
     )
@@ -233,7 +233,7 @@ def _behind_sentinel(address: Address, options: dict[str, Any], timeout: float, 
 
 
 class _MasterPool(SentinelConnectionPool):
-    """Connections to whichever server the sentinels call the master; takes the sentinels with it when it is closed."""
+    """Connections to the server that the sentinels call the master; closing it also closes those to the sentinels."""
 
     async def aclose(self) -> None:
         await super().aclose()

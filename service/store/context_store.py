@@ -1,7 +1,7 @@
-"""The preceding sentences of each document, in Redis: the only state that outlives a request.
+"""The sessions of documents, with their preceding sentences, in Redis: the only state that outlives a request.
 
-A document has three keys in one slot: its session, its entries, its idempotency keys. Each operation is one round trip,
-atomic, and may be repeated; the rules are in `lua/`. Holds text only, and knows nothing of models.
+A document has three keys in one slot: its session, its entries, and its idempotency keys. Each operation is one atomic
+round trip and may be repeated; the rules are in `lua/`. The store holds text only, and knows nothing about models.
 """
 
 import hashlib
@@ -18,14 +18,14 @@ from service.store.connection import RedisClient
 from service.store.document import Answer, Appended, DocumentKey, Entry, Lease, Session, State
 
 KEPT_POSITIONS = 32
-"""A finished sentence can be retried until this many, or the model's window if that is more, have followed it."""
+"""A finished sentence can be retried until this many others have followed it, or the model's window if that is more."""
 
 
 class ContextStore:
-    """The operations on a document's session, which has at most `max_sentences`, and gets `per_minute` (0: any number).
+    """The operations on sessions, each of at most `max_sentences` in all and `per_minute` a minute (0: no limit).
 
-    All of them raise StoreUnavailableError while Redis is away, and but for `withdraw` and `delete` they set the
-    time-to-live anew.
+    All of them raise StoreUnavailableError while Redis is away; all but `withdraw` and `delete` renew the session's
+    time-to-live.
     """
 
     def __init__(self, commands: Commands, max_sentences: int, per_minute: int = 0) -> None:
@@ -41,7 +41,7 @@ class ContextStore:
         self._read = _script("read")
 
     async def create(self, document: DocumentKey, session: Session) -> State:
-        """Begin a session, or find the one that has this id; gives it without its sentences."""
+        """Begin a session, or find the one that has this id; return it without its sentences."""
         fields: dict[str, Any] = {
             "model": session.model,
             "fingerprint": session.fingerprint,
@@ -69,17 +69,18 @@ class ContextStore:
         least: int = 0,
         again: bool = False,
     ) -> Appended:
-        """Put a sentence at its position (None: the next), or find it there; a token appends one sentence only.
+        """Put a sentence at its position (None: the next), or find it there; a lease token appends one sentence only.
 
-        Without a position it comes to `least` at the earliest: where the next one is before that, there is a gap. Who
-        calls `again`, with the same lease, waits for it, and does not send it anew if workers have died over it.
+        Without a position, the sentence gets at least position `least`; if the next one is before that, it is refused
+        as a gap. With `again`, and the same lease, the caller waits for a sentence that it has appended before; if
+        workers have died over that, it is not tried again.
 
         Raises:
             SessionNotFoundError: there is no such session.
             PositionConflictError, PositionGapError, PositionExpiredError: the sentence cannot stand there.
             SessionFullError: the session has as many sentences as it may have.
-            SessionRateLimitedError: it has got as many in a minute as it may get.
-            SentenceFailedError: the caller waits for it, and workers have died over it.
+            SessionRateLimitedError: the session has got as many sentences in a minute as it may get.
+            SentenceFailedError: `again`, but workers have died over the sentence.
         """
         at = "" if position is None else position
         key = "" if idempotency_key is None else _digest(idempotency_key)
@@ -87,46 +88,47 @@ class ContextStore:
         return replies.appended(await self._reply("append", self._append, document, args))
 
     async def claim(self, document: DocumentKey, position: int, text: str, lease: Lease) -> Appended:
-        """Look at a sentence that has been appended; its lease, where nobody else has it, becomes the caller's.
+        """Look at a sentence that has been appended, and take its lease if nobody else has it.
 
         Raises:
-            SessionNotFoundError, PositionExpiredError: the session, or the sentence in it, has gone since `append`.
-            PositionGapError, PositionConflictError: a Redis has lost it, and perhaps another stands there since.
+            SessionNotFoundError, PositionExpiredError: the session, or the sentence in it, is gone since `append`.
+            PositionGapError, PositionConflictError: Redis has lost the sentence, and may have another in its place.
             SentenceFailedError: it could not be translated, and has not been sent again.
         """
         return replies.appended(await self._reply("claim", self._claim, document, [position, text, *_lease(lease)]))
 
     async def finish(self, document: DocumentKey, position: int, text: str, answer: Answer) -> Answer:
-        """Store an answer where none is, and return the stored one: the first wins.
+        """Store an answer unless there is one already, and return the stored one: the first wins.
 
         Raises:
-            SessionNotFoundError, PositionExpiredError: the session, or the sentence in it, has gone since `append`.
-            PositionGapError, PositionConflictError: a Redis has lost it, and perhaps another stands there since.
+            SessionNotFoundError, PositionExpiredError: the session, or the sentence in it, is gone since `append`.
+            PositionGapError, PositionConflictError: Redis has lost the sentence, and may have another in its place.
         """
         (stored,) = await self._reply("finish", self._finish, document, [position, text, orjson.dumps(answer)])
         return replies.answer(stored)
 
     async def correct(self, document: DocumentKey, position: int, answer: Answer) -> Entry:
-        """Store an answer whatever is there, and return the sentence as it now is.
+        """Store an answer in place of any other, and return the sentence as it is now.
 
         Raises:
             SessionNotFoundError: there is no such session.
-            SentenceNotFoundError, PositionExpiredError: no sentence is kept at that position, not yet or no longer.
+            SentenceNotFoundError, PositionExpiredError: there is no sentence at that position yet, or no longer.
         """
         (source,) = await self._reply("correct", self._correct, document, [position, orjson.dumps(answer)])
         return Entry(position, source, answer)
 
     async def withdraw(self, document: DocumentKey, position: int, token: str, failure: str = "") -> bool:
-        """Give back a sentence that was not translated; gives whether it was taken out of the session.
+        """Give back a sentence that was not translated; return whether it was taken out of the session.
 
-        It is, if it is the last and nobody else asks for it, and counts no more against the rate. Otherwise its lease
-        alone is given back, and `failure`, a code, keeps others from translating it unless it is sent again.
+        It is taken out if it is the last and nobody else asks for it; it then no longer counts against the rate.
+        Otherwise only its lease is given back, and `failure`, a code, if given, keeps others from translating it unless
+        it is sent again.
         """
         args = [position, token, failure, self._per_minute]
         return bool(await self._run("withdraw", self._withdraw, document, args))
 
     async def read(self, document: DocumentKey) -> State:
-        """The session as it stands.
+        """Return the session with all sentences that it keeps.
 
         Raises:
             SessionNotFoundError: there is no such session.
@@ -137,7 +139,7 @@ class ContextStore:
         return replies.state(session, entries)
 
     async def delete(self, document: DocumentKey) -> None:
-        """Forget a document at once.
+        """Delete a document at once.
 
         Raises:
             SessionNotFoundError: there is no such session.
@@ -150,7 +152,7 @@ class ContextStore:
             return int(await redis.delete(*names))
 
         found = await self._commands.run("delete", forget, key=names[0])
-        if not found and asked == 1:  # a repetition may find what the call before it, whose reply was lost, has left
+        if not found and asked == 1:  # on a repetition, the first call may have deleted it and its reply been lost
             raise SessionNotFoundError
 
     async def _reply(self, operation: str, script: Script, document: DocumentKey, args: Sequence[Any]) -> list[Any]:
@@ -173,5 +175,5 @@ def _lease(lease: Lease) -> tuple[str, int]:
 
 
 def _digest(idempotency_key: str) -> str:
-    """Short whatever the client has chosen, and nothing that could be read."""
+    """Return a digest, which is short whatever the client has chosen, and does not reveal it."""
     return hashlib.blake2b(idempotency_key.encode(), digest_size=16).hexdigest()

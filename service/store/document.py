@@ -1,4 +1,4 @@
-"""What a session keeps of a document, and what the operations on it are given and give back: plain data."""
+"""What a session keeps of a document, and the arguments and results of the operations on it: plain data."""
 
 from dataclasses import dataclass
 
@@ -7,19 +7,19 @@ from models.engine.requests import Alternative
 
 @dataclass(frozen=True, slots=True)
 class DocumentKey:
-    """Whose document, and which."""
+    """Identifies a document by its tenant and session."""
 
     tenant: str
     session_id: str
 
     def names(self) -> list[str]:
-        """Session, entries and idempotency keys; the braces put them into one slot of a Redis Cluster."""
+        """Return the names of its session, entries and idempotency keys; the braces put them into one Cluster slot."""
         return [f"antecedent:{{{self.tenant}:{self.session_id}}}:{part}" for part in ("session", "entries", "keys")]
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a session is created with; name and fingerprint tell which bundle translates it."""
+    """What a session is created with; `model` (its name) and `fingerprint` identify the bundle that translates it."""
 
     model: str
     fingerprint: str
@@ -28,16 +28,16 @@ class Session:
     window: int
     ttl_seconds: int
     glossary: str = ""
-    """What `service.glossary` has written."""
+    """The glossary, as written by `service.glossary`."""
     beam_size: int | None = None
-    """Hypotheses that the search keeps; None for as many as the model has by itself."""
+    """How many hypotheses the search keeps; None for the model's own default."""
     alternatives: int = 0
-    """How many other translations of each sentence are wanted."""
+    """How many other translations are requested for each sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is stored of a translation, and given to every retry; a correction has no score, and no others beside it."""
+    """What is stored of a translation and returned to every retry; a correction has no score and no alternatives."""
 
     translation: str
     score: float | None
@@ -47,7 +47,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A sentence that is kept; unfinished where it has no answer."""
+    """A sentence that is kept; it is unfinished if it has no answer."""
 
     position: int
     source: str
@@ -56,7 +56,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who wants to translate a sentence; while they have the lease, others leave it to them."""
+    """Identifies a caller that wants to translate a sentence; others leave it alone while the lease lasts."""
 
     token: str
     seconds: float
@@ -64,10 +64,10 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """A sentence in its place: with its answer, or with what its translation needs.
+    """A sentence at its position, with its answer or with what its translation needs.
 
-    `wait_seconds` is how long somebody else has the lease; if it is the caller's, the `session` is there, and what is
-    `preceding`, oldest first.
+    `wait_seconds` is how long another caller still has the lease. If this caller has it, `session` and `preceding` are
+    set; the latter are the preceding sentences, oldest first.
     """
 
     position: int
@@ -81,7 +81,7 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A session and everything that it keeps, by position."""
+    """A session and all sentences that it keeps, by position."""
 
     session: Session
     next_position: int

@@ -1,4 +1,4 @@
-"""What an error of redis-py means to us: an outage, one that passes by itself, a Redis that is silent, or a bug."""
+"""What an error of redis-py means to us: an outage (passing or lasting), a Redis that does not answer, or a bug."""
 
 import re
 import ssl
@@ -16,19 +16,19 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 _PASSING = {"BUSY", "LOADING", "READONLY", "NOREPLICAS", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN"}
-"""Refusals that end by themselves, or elsewhere: somebody's script, a restart, a failover, slots on their way."""
+"""Refusals that end by themselves or on another node: a running script, a restart, a failover, a slot on its way."""
 
 _OF_ANOTHER_KIND = {"MOVED", "ASK", "NOCLUSTER", "NOCOMMAND"}
-"""What Redis says that is a Cluster's node, a sentinel or neither, where the URL takes it for another of them."""
+"""Refusals that show a server of another kind than the URL says: a node of a Cluster, a sentinel, or neither."""
 
 _LASTING = {"MISCONF", "NOAUTH", "NOPERM", "OOM", "WRONGPASS", *_OF_ANOTHER_KIND}
-"""Refusals that a person has to end."""
+"""Refusals that last until a person does something about them."""
 
 _NO_WRITES = {"MISCONF", "NOREPLICAS", "OOM", "READONLY"}
-"""Refusals of whatever changes something, by a Redis that can be read."""
+"""Refusals of writes, by a Redis that can still be read."""
 
 _NO_ROOM = "MAXCLIENTS"
-"""Redis's refusal of one more connection, of which one may be taken in a moment: others leave."""
+"""The refusal of one more connection; one may be accepted in a moment, when other clients leave."""
 
 _TURNED_AWAY = {
     "AUTH <password> called without any password configured": "NOPASSWORD",
@@ -37,74 +37,74 @@ _TURNED_AWAY = {
     "SELECT is not allowed in cluster mode": "SELECT",
     "max number of clients": _NO_ROOM,
 }
-"""How what Redis says begins where it takes no connection from us, or not the password, or has not the database."""
+"""How messages begin by which Redis refuses our connection, our password or our database, and our word for each."""
 
 _ABSENT = {"This instance has cluster support disabled": "NOCLUSTER", "unknown command": "NOCOMMAND"}
-"""The same, where it has not what is asked for: it is of another kind, or its operator has taken that away."""
+"""The same where Redis lacks what is asked for: it is of another kind, or its operator has disabled that."""
 
 _CERTIFICATE = {
     10: "CERTIFICATE_EXPIRED",
     62: "CERTIFICATE_OF_ANOTHER_HOST",
     64: "CERTIFICATE_OF_ANOTHER_HOST",
 }
-"""What may be wrong with one whose authority is trusted, by OpenSSL's number."""
+"""What may be wrong with a certificate whose authority is trusted, by OpenSSL's error number."""
 
 _NOT_PERMITTED = ("The user executing the script can't run this command", "ACL failure in script: ")
-"""NOPERM within a script: in Redis 6 and 7, and in later ones and Valkey."""
+"""NOPERM within a script: in Redis 6 and 7; in later releases and in Valkey."""
 
 _UNKNOWN = ("Unknown Redis command called from", "Unknown command called from")
-"""NOCOMMAND within a script: in Redis, and in Valkey."""
+"""NOCOMMAND within a script: in Redis; in Valkey."""
 
 _IN_A_SCRIPT = re.compile(r"(?:^|-)([A-Z]+) ")
 """Redis 6 hides the code of an error within a script: `ERR Error running script ...: -OOM command not allowed`."""
 
 
 def code_of(error: BaseException) -> str:
-    """Redis's own word for a refusal, else TLS's, else the type of what lies behind; never the message.
+    """Return Redis's own code for a refusal, else that of TLS, else the type of the error or its cause.
 
-    That may hold what was sent.
+    It is never the message, which may quote what was sent.
     """
     return next((word for each in _behind(error) if (word := _word(each)) is not None), type(error).__name__)
 
 
 def is_silence(error: Exception) -> bool:
-    """Whether Redis has not answered, or would not answer a ping either: what the breaker counts.
+    """Return whether Redis has not answered, or would not answer a ping either, which is what the breaker counts.
 
-    So it is where something else answers in its place.
+    This includes something other than Redis that answers in its place.
     """
     lost = isinstance(error, RedisConnectionError | RedisTimeoutError | RedisClusterException | OSError)
     return lost or isinstance(error, InvalidResponse) or _is_closed(error) or _turned_away(error) is not None
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether Redis cannot serve now, and clients should try again later."""
+    """Return whether Redis cannot serve now, so that clients should try again later."""
     return is_silence(error) or _is_moving(error) or code_of(error) in _PASSING | _LASTING
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether the same command may succeed in a moment."""
+    """Return whether the same command may succeed in a moment."""
     if isinstance(error, AuthenticationError | MaxConnectionsError) or _turned_away(error) not in {None, _NO_ROOM}:
         return False
     return is_silence(error) or _is_moving(error) or code_of(error) in _PASSING
 
 
 def is_of_no_master(error: Exception) -> bool:
-    """Whether this server may not be the one to write to any more: it is a replica, or cut off from its own."""
+    """Return whether this server may no longer be the one to write to: it is a replica, or is cut off from its own."""
     return code_of(error) in {"READONLY", "NOREPLICAS"}
 
 
 def is_of_another_kind(error: Exception) -> bool:
-    """Whether Redis may be a Cluster's node, a sentinel or neither, where it was taken for another of them."""
+    """Return whether Redis may be of another kind (node of a Cluster, sentinel, neither) than it was taken for."""
     return code_of(error) in _OF_ANOTHER_KIND
 
 
 def is_of_writes(error: BaseException) -> bool:
-    """Whether Redis refuses whatever changes something, and can be read."""
+    """Return whether Redis refuses writes, but can still be read."""
     return code_of(error) in _NO_WRITES
 
 
 def _behind(error: BaseException) -> Iterator[BaseException]:
-    """An error, what it was raised for, and so on."""
+    """Yield an error, its cause or context, and so on."""
     each: BaseException | None = error
     while each is not None:
         yield each
@@ -138,7 +138,7 @@ def _refusal(error: ResponseError) -> str:
 
 
 def _turned_away(error: Exception) -> str | None:
-    """The word for a refusal that no connection of ours gets past; mostly a person has to end it, in the settings."""
+    """Return our code for a refusal of every connection; in most cases a person has to change the settings."""
     return _begins(str(error), _TURNED_AWAY) if isinstance(error, ResponseError | RedisConnectionError) else None
 
 
@@ -147,10 +147,10 @@ def _begins(said: str, words: dict[str, str]) -> str | None:
 
 
 def _is_closed(error: Exception) -> bool:
-    """Whether uvloop says that a connection was closed before something was to be sent on it."""
+    """Return whether uvloop reports a connection that was closed before something could be sent on it."""
     return isinstance(error, RuntimeError) and str(error).endswith("the handler is closed")
 
 
 def _is_moving(error: Exception) -> bool:
-    """Whether redis-py was sent from node to node and gave up, as it may while a slot is on its way."""
+    """Return whether redis-py was redirected from node to node and gave up, as may happen while a slot moves."""
     return isinstance(error, ClusterError)

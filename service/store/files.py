@@ -1,6 +1,7 @@
 """Files that wait for their translation, and their translations, in Redis until they expire.
 
-Any replica takes the next one, and holds it by a lease, so that one that dies loses nothing: another one begins anew.
+Any replica may take the next file. It holds the file by a lease, so that nothing is lost if it dies: another one starts
+the file again.
 """
 
 import asyncio
@@ -18,15 +19,15 @@ from service.schemas import FileStatus, Strategy
 from service.store.commands import Commands, read_script
 
 _QUEUE: Final = "antecedent:files"
-"""All files that are not translated yet, by when they came (sorted set)."""
+"""All files that are not translated yet, by their time of arrival (sorted set)."""
 _LOOKED_AT: Final = 1000
-"""Of those at a time, the oldest first."""
+"""How many files of the queue are looked at in one go, oldest first."""
 _KEPT_UNTIL_QUEUED_MS: Final = 60_000
-"""How long a file is kept that may not have got into the queue."""
+"""How long a file is kept before it is known to be in the queue."""
 _KEPT_AFTER_READING_MS: Final = 600_000
-"""How long a translation that was read can be read again: the answer may have been lost."""
+"""How long a translation that was read can be read again, as the response may have been lost."""
 _MOST_OTHERS_LISTED: Final = 1000
-"""Beside those that a tenant may have."""
+"""How many files are listed at most beyond those that a tenant may have."""
 
 _SCRIPTS: Final = (
     *("keep_file", "queue_file", "claim_file", "renew_file", "settle_file", "forget_file", "delete_file"),
@@ -36,65 +37,65 @@ _SCRIPTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FileKey:
-    """Whose file, and which: ids have 22 characters."""
+    """Identifies a file by its tenant and its id, which has 22 characters."""
 
     tenant: str
     id: str
 
     @property
     def member(self) -> str:
-        """In the queue."""
+        """What the file is called in the queue."""
         return self.id + self.tenant
 
     @classmethod
     def of_member(cls, member: str) -> "FileKey":
-        """The other way round."""
+        """Return the key of a member of the queue, the inverse of `member`."""
         return cls(member[22:], member[:22])
 
     def names(self) -> list[str]:
-        """The file and its lease; the braces put them, and all of a tenant, into one slot of a Redis Cluster."""
+        """Return the names of the file and its lease; the braces put all files of a tenant into one Cluster slot."""
         return [f"antecedent:{{{self.tenant}}}:{part}:{self.id}" for part in ("file", "file-lease")]
 
 
 @with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """What there is to know of a file but its content; a later release may say more, and is not read."""
+    """What is known of a file, except its content; what another release has kept with other fields is not read."""
 
     name: str
     source_lang: str
     target_lang: str
     glossary: str = ""
-    """What `service.glossary` has written."""
+    """The glossary, as written by `service.glossary`."""
     model: str | None = None
     strategy: Strategy = "direct"
     beam_size: int | None = None
     secret: str = ""
-    """Without which nobody reads it, where it is to be asked for with one."""
+    """The secret that is required to read the file; empty if there is none."""
     sentences: int = 0
     characters: int = 0
     memory: str = ""
-    """What it has of a translation memory that came with it, as `service.texts.memories` has written it."""
+    """The file's part of the translation memory that came with it, as written by `service.texts.memories`."""
     digest: str = ""
-    """Of its content, and of that memory."""
+    """Digest of its content and of that memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What has become of a file."""
+    """The state of a file's translation."""
 
     file: KeptFile
     status: FileStatus
     sentences: int
-    """That are translated."""
+    """How many sentences are translated."""
     started: int
     """When the last attempt began, in seconds since 1970; 0 before the first."""
     problem: str = ""
-    """What was wrong, in an error, as `service.files.problems` has written it."""
+    """What went wrong, if the status is `error`, as written by `service.files.problems`."""
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more becomes of it."""
+        """Whether its state is final."""
         return self.status in {"done", "error"}
 
 
@@ -104,11 +105,11 @@ class ClaimedFile:
 
     key: FileKey
     file: KeptFile | None
-    """None where it was kept by a release that says other things of it."""
+    """None if it was kept by another release, with other fields."""
     content: bytes
     attempt: int
     problem: str
-    """Why the last attempt failed, where that is known; likewise."""
+    """Why the last attempt failed, if that is known, as written by `service.files.problems`."""
     token: str
 
 
@@ -116,7 +117,7 @@ _KEPT = TypeAdapter(KeptFile)
 
 
 class Files:
-    """Those of all tenants, each of which has at most so many, and so many bytes of them.
+    """The files of all tenants, each of which may have at most `most` files, of at most `most_bytes` together.
 
     All operations raise StoreUnavailableError while Redis is away.
     """
@@ -130,31 +131,31 @@ class Files:
         self._most = most
         self._most_bytes = most_bytes
         self.news = asyncio.Event()
-        """Set when one more is kept by this replica; whoever looks for files clears it."""
+        """Set when this replica has kept another file; cleared by whoever looks for files."""
         self._scripts = {name: read_script("service.store", name) for name in _SCRIPTS}
 
     async def check_room(self, key: FileKey, size: int) -> None:
-        """Say that a tenant has as many as it may, before anything is done about one more of so many bytes.
+        """Check that a tenant has room for a file of `size` bytes, before any work is done on it.
 
         Raises:
-            TooManyFilesError: it has, and this is none of them.
+            TooManyFilesError: there is no room, and the file is not among those that the tenant has.
         """
         await self._keep(key, "ask", size)
 
     async def keep(self, key: FileKey, file: KeptFile, content: bytes) -> None:
-        """Keep one more, for any replica to translate.
+        """Keep a file, for any replica to translate; one that is there already stays as it is.
 
-        It is kept for long only when it is in the queue: one that does not get there, since Redis or this replica has
-        gone in between, is soon none of its tenant's. One that is there already stays as it is.
+        It gets its full time-to-live only when it is in the queue: a file that does not get there, because Redis or
+        this replica dies in between, expires soon and no longer takes up its tenant's room.
 
         Raises:
-            TooManyFilesError: the tenant has as many as it may.
+            TooManyFilesError: the tenant has as many files, or bytes of them, as it may.
         """
         about, size = orjson.dumps(file).decode(), len(content) + len(file.memory.encode())
         await self._keep(key, "keep", size, about, _written(content), min(_KEPT_UNTIL_QUEUED_MS, self._ttl_ms))
         await self._enqueue(key)
         if await self._keep(key, "stay", size) == -1:
-            raise StoreUnavailableError  # a Redis that has forgotten it meanwhile
+            raise StoreUnavailableError  # Redis has lost it meanwhile
         self.news.set()
 
     async def _keep(
@@ -168,10 +169,10 @@ class Files:
         return found
 
     async def state(self, key: FileKey) -> FileState:
-        """What has become of one.
+        """Return the state of a file.
 
         Raises:
-            FileUnknownError: there is none of this id.
+            FileUnknownError: there is none with this id.
         """
         (state,) = await self._states([key])
         if state is None:
@@ -179,9 +180,9 @@ class Files:
         return state
 
     async def all(self, tenant: str) -> list[tuple[FileKey, FileState]]:
-        """What has become of each of a tenant's, in the order in which they expire: the oldest first, after those read.
+        """Return a tenant's files and their states, in the order in which they expire: those read, then oldest first.
 
-        Of very many that were read or have failed, the last.
+        If very many were read or have failed, only the last ones are listed.
         """
         name, _ = _of_tenant(tenant)
         most = self._most + _MOST_OTHERS_LISTED
@@ -191,15 +192,15 @@ class Files:
         return [(key, state) for key, state in zip(keys, states, strict=True) if state is not None]
 
     async def _states(self, keys: Sequence[FileKey]) -> list[FileState | None]:
-        """Of files of one tenant, None for those that are not there."""
+        """Return the states of files of one tenant; None for those that do not exist."""
         found: list[list[Any]] = await self._run("read_files", [key.names()[0] for key in keys])
         return [None if about is None else _state(about, *more) for about, *more in found]
 
     async def translation(self, key: FileKey) -> bytes:
-        """That of one that is done.
+        """Return the translation of a file that is done.
 
         Raises:
-            FileUnknownError: there is none of this id.
+            FileUnknownError: there is none with this id.
         """
         name, _ = key.names()
         found = await self._commands.run("read_result", lambda redis: redis.hget(name, "result"), key=name)
@@ -208,19 +209,19 @@ class Files:
         return b64decode(found)
 
     async def forget_soon(self, key: FileKey) -> None:
-        """Let a file that was read make room for others."""
+        """Let a file that was read expire soon, and no longer count among those that its tenant may have."""
         await self._run("forget_file", [key.names()[0], *_of_tenant(key.tenant)], key.id, _KEPT_AFTER_READING_MS)
 
     async def delete(self, key: FileKey) -> None:
-        """Forget a file at once; whoever translates it notices when its lease is to be renewed."""
+        """Delete a file at once; a replica that translates it finds out when it renews its lease."""
         await self._run("delete_file", [*key.names(), *_of_tenant(key.tenant)], key.id)
 
     async def claim(
         self, token: str, held: Collection[FileKey] = (), others: Collection[FileKey] = ()
     ) -> ClaimedFile | None:
-        """Take the oldest file that nobody has, of the tenant of whom this replica holds the fewest already.
+        """Take the oldest file that nobody has, of the tenant that this replica has the fewest files of in hand.
 
-        It is none of those that are `held`, nor of those that are left to `others`.
+        `held` are the files in hand and `others` those that are left to other replicas; none of either is taken.
         """
         running, first = Counter(key.tenant for key in held), 0
         while waiting := await self._waiting(first):
@@ -231,7 +232,7 @@ class Files:
         return None
 
     async def _waiting(self, first: int) -> list[FileKey]:
-        """Some of the queue, from one on: all of the oldest may be none that this replica can take."""
+        """Return a part of the queue from index `first` on, as this replica may be unable to take any of the oldest."""
         last = first + _LOOKED_AT - 1
         found: list[Any] = await self._commands.run(
             "waiting_files", lambda redis: redis.zrange(_QUEUE, first, last), key=_QUEUE
@@ -249,19 +250,19 @@ class Files:
         return None
 
     async def renew(self, claimed: ClaimedFile, sentences: int) -> bool:
-        """Hold on to a file of which so many sentences are translated; whether it is still held."""
+        """Renew the lease of a file and record how many sentences are translated; return whether it is still held."""
         return bool(await self._run("renew_file", claimed.key.names(), claimed.token, self._lease_ms, sentences))
 
     async def finish(self, claimed: ClaimedFile, translation: bytes) -> None:
-        """Keep the translation of a file."""
+        """Store the translation of a file."""
         await self._settle(claimed, "done", _written(translation))
 
     async def fail(self, claimed: ClaimedFile, problem: str) -> None:
-        """Say what was wrong with a file, or with us."""
+        """Record what was wrong with a file, or with the service."""
         await self._settle(claimed, "error", problem)
 
     async def release(self, claimed: ClaimedFile, *, counts: bool, problem: str = "") -> None:
-        """Leave a file to whoever takes it next, after a problem; whether this was an attempt."""
+        """Put a file back for any replica to take, after a problem; `counts` says whether this counts as an attempt."""
         await self._settle(claimed, "queued", problem, counts=counts)
 
     async def _settle(self, claimed: ClaimedFile, status: FileStatus, result: str, *, counts: bool = True) -> None:
@@ -273,7 +274,7 @@ class Files:
         await self._run("queue_file", [_QUEUE], key.member)
 
     async def _leave_queue(self, key: FileKey) -> None:
-        """Take out of the queue what was settled or is gone, unless it was sent again meanwhile."""
+        """Take a file that is settled or gone out of the queue, unless it has been sent again meanwhile."""
         await self._commands.run("unqueue_file", lambda redis: redis.zrem(_QUEUE, key.member), key=_QUEUE)
         name, _ = key.names()
         status = await self._commands.run("read_status", lambda redis: redis.hget(name, "status"), key=name)
@@ -285,7 +286,7 @@ class Files:
 
 
 def _written(content: bytes) -> str:
-    """Bytes as they are kept: Redis is read as text."""
+    """Encode bytes for Redis, which is read as text."""
     return b64encode(content).decode()
 
 
@@ -302,5 +303,5 @@ def _state(about: str, status: FileStatus, sentences: str, started: str | None, 
 
 
 def _of_tenant(tenant: str) -> list[str]:
-    """All of its files, and their bytes."""
+    """Return the names of a tenant's set of files, and of their sizes in bytes."""
     return [f"antecedent:{{{tenant}}}:{part}" for part in ("files", "file-bytes")]

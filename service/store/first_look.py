@@ -1,4 +1,4 @@
-"""Whether a Redis is of the kind that its URL says, and keeps what it is given: a look when the service starts."""
+"""Checks at startup that Redis is of the kind that its URL says, and does not drop what it is given."""
 
 import asyncio
 from typing import Any, Final
@@ -13,7 +13,7 @@ from service.store.failures import code_of, is_of_another_kind, is_silence
 from service.telemetry.logs import get_logger
 
 _SECONDS: Final = 1.0
-"""For the look: a Redis that is away then may do as it likes."""
+"""Limit for the check; a Redis that does not answer by then is not checked."""
 _KEEPS: Final = "noeviction"
 _ALONE: Final = {Kind.SINGLE, Kind.SOCKET}
 _MODES: Final = {
@@ -21,15 +21,15 @@ _MODES: Final = {
     "sentinel": ({Kind.SENTINEL}, "a sentinel", "redis+sentinel"),
     "cluster": ({Kind.CLUSTER}, "a node of a Cluster", "redis+cluster"),
 }
-"""By what Redis calls itself: which kinds of addresses are right, what it is, and how its URL begins."""
+"""For each mode that Redis may report: the kinds of address that fit, what it is, and how its URL must begin."""
 
 _log = get_logger(__name__)
 
 
 async def look_at(redis: RedisClient, address: Address) -> None:
-    """Log a warning if a Redis without memory drops keys rather than refuse new ones: sessions would be lost.
+    """Warn in the log if Redis drops keys when its memory is full, instead of refusing new ones: this loses sessions.
 
-    Another one if it does not answer: the address may be wrong, and nobody would know before the first session.
+    Also warn if it does not answer: the address may be wrong, which would go unnoticed until the first session.
 
     Raises:
         SettingsError: Redis is of another kind than the address, or runs no scripts.
@@ -47,7 +47,7 @@ async def look_at(redis: RedisClient, address: Address) -> None:
 
 
 async def _ask(redis: RedisClient, address: Address) -> dict[str, Any]:
-    """What it says of itself; in a Cluster, each master."""
+    """Return what Redis says about itself (INFO); in a Cluster, what each master says."""
     try:
         found: dict[str, Any] = await redis.info()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Glossaries that a tenant keeps, in Redis until they are deleted. Holds text only, and looks for no terms."""
+"""The glossaries of tenants, in Redis until they are deleted. Stores text only, and does no term matching."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from service.store.connection import RedisClient
 
 @dataclass(frozen=True, slots=True)
 class KeptDictionary:
-    """A pair of languages of a glossary, and how many terms it has for them."""
+    """A language pair of a glossary, and how many terms it has for the pair."""
 
     source_lang: str
     target_lang: str
@@ -21,13 +21,13 @@ class KeptDictionary:
 
     @property
     def pair(self) -> str:
-        """Its name, as `ja-en`."""
+        """The pair's name, such as `ja-en`."""
         return f"{self.source_lang}-{self.target_lang}"
 
 
 @dataclass(frozen=True, slots=True)
 class KeptGlossary:
-    """What there is to know of a glossary but its terms; `created` is a time as ISO 8601 has it."""
+    """What is known of a glossary, except its terms; `created` is a time in ISO 8601."""
 
     id: str
     name: str
@@ -36,12 +36,12 @@ class KeptGlossary:
 
 
 Terms = dict[str, str]
-"""What `service.glossary` has written of the terms of each pair of languages, by its name."""
+"""The terms of each language pair, by its name, as written by `service.glossary`."""
 _KEPT = TypeAdapter(KeptGlossary)
 
 
 class Glossaries:
-    """Those of all tenants, each of which keeps at most so many.
+    """The glossaries of all tenants, each of which may keep at most `most`.
 
     All operations raise StoreUnavailableError while Redis is away.
     """
@@ -54,7 +54,7 @@ class Glossaries:
         self._change = read_script("service.store", "change_glossary")
 
     async def keep(self, tenant: str, glossary: KeptGlossary, terms: Terms) -> None:
-        """Keep one more.
+        """Keep another glossary.
 
         Raises:
             TooManyGlossariesError: the tenant keeps as many as it may.
@@ -66,10 +66,10 @@ class Glossaries:
     async def change(
         self, tenant: str, glossary_id: str, changed: Callable[[KeptGlossary, Terms], tuple[KeptGlossary, Terms]]
     ) -> KeptGlossary:
-        """Keep what `changed` makes of one; it is asked again where somebody else has changed it meanwhile.
+        """Replace a glossary by what `changed` makes of it, called again if somebody else has changed it meanwhile.
 
         Raises:
-            GlossaryNotFoundError: the tenant has none of this id.
+            GlossaryNotFoundError: the tenant has none with this id.
         """
         while True:
             read = await self._read(tenant, glossary_id)
@@ -79,24 +79,24 @@ class Glossaries:
                 return glossary
 
     async def all(self, tenant: str) -> list[KeptGlossary]:
-        """All of a tenant, the oldest first."""
+        """Return all glossaries of a tenant, oldest first."""
         of_each, _ = _names(tenant)
         found = await self._commands.run("list_glossaries", lambda redis: redis.hgetall(of_each), key=of_each)
         return sorted(map(_glossary, found.values()), key=lambda glossary: (glossary.created, glossary.id))
 
     async def find(self, tenant: str, glossary_id: str) -> tuple[KeptGlossary, Terms]:
-        """One of a tenant.
+        """Return a glossary of a tenant, and its terms.
 
         Raises:
-            GlossaryNotFoundError: it has none of this id.
+            GlossaryNotFoundError: the tenant has none with this id.
         """
         return _parsed(*await self._read(tenant, glossary_id))
 
     async def delete(self, tenant: str, glossary_id: str) -> None:
-        """Forget one; sessions that have begun with it keep its terms.
+        """Delete a glossary; sessions that have begun with it keep its terms.
 
         Raises:
-            GlossaryNotFoundError: the tenant has none of this id.
+            GlossaryNotFoundError: the tenant has none with this id.
         """
         of_each, terms = _names(tenant)
         asked = 0
@@ -108,7 +108,7 @@ class Glossaries:
             return int(await redis.hdel(of_each, glossary_id))
 
         found = await self._commands.run("delete_glossary", forget, key=of_each)
-        if not found and asked == 1:  # a repetition may find what the call before it, whose reply was lost, has left
+        if not found and asked == 1:  # on a repetition, the first call may have deleted it and its reply been lost
             raise GlossaryNotFoundError
 
     async def _read(self, tenant: str, glossary_id: str) -> tuple[str, str]:
@@ -127,11 +127,11 @@ def _parsed(known: str, terms: str) -> tuple[KeptGlossary, Terms]:
 
 
 def _glossary(known: str | bytes) -> KeptGlossary:
-    """One that a client has made before glossaries had several pairs of languages has its only one in itself."""
+    """Parse a glossary; one from before glossaries had several language pairs has its only pair at the top level."""
     found = orjson.loads(known)
     return _KEPT.validate_python({"dictionaries": [found]} | found)
 
 
 def _names(tenant: str) -> list[str]:
-    """Of what is known of each, and of the terms of each; the braces put both into one slot of a Redis Cluster."""
+    """Return the names of the glossaries and of their terms; the braces put both into one slot of a Redis Cluster."""
     return [f"antecedent:{{{tenant}}}:{part}" for part in ("glossaries", "terms")]

@@ -1,4 +1,4 @@
-"""Which models all replicas shall serve, in Redis: written by an administrator's call, followed by every replica."""
+"""The record in Redis of the models that all replicas should serve: an administrator's call writes it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ KEY: Final = "antecedent:models"
 
 @dataclass(frozen=True, slots=True)
 class WantedModel:
-    """A model by its name, what its bundle is found by, and the bundle's fingerprint."""
+    """A model: its name, the name or path by which its bundle is found, and the bundle's fingerprint."""
 
     name: str
     bundle: str
@@ -26,7 +26,7 @@ class WantedModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """What is wanted, the default of a language pair before the others; `version` tells it from every other record."""
+    """The models to serve, the default of a language pair before its others; `version` is unique to each record."""
 
     version: str
     models: tuple[WantedModel, ...]
@@ -44,10 +44,10 @@ class ModelRecords:
         self._replace = read_script("service.store", "replace_models")
 
     async def read(self) -> ModelRecord | None:
-        """The record; None where no administrator has changed the models yet.
+        """Return the record; None if no administrator has changed the models yet.
 
         Raises:
-            ModelRecordError: somebody else has written something else there.
+            ModelRecordError: what is stored under the key is not such a record.
         """
         try:
             fields = await self._commands.run("read_models", lambda redis: redis.hgetall(KEY), key=KEY)
@@ -63,6 +63,6 @@ class ModelRecords:
             raise ModelRecordError(KEY) from None
 
     async def replace(self, read: ModelRecord | None, models: Sequence[WantedModel]) -> bool:
-        """Have `models` wanted, unless the record is no longer the one that was read; gives whether it was."""
+        """Replace the record unless it has changed since it was `read`; return whether it was replaced."""
         args = ["" if read is None else read.version, self._new_id(), orjson.dumps(models)]
         return bool(await self._commands.evaluate("replace_models", self._replace, [KEY], args))

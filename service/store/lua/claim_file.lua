@@ -1,9 +1,9 @@
--- Take a file, unless somebody else has it. It may be repeated with the same token.
+-- Take a file, unless somebody else has it. May be repeated with the same token.
 --
 -- KEYS  1 the file (hash)  2 its lease
 -- ARGV  1 token  2 lease in milliseconds
--- Returns {what there is to know of it, content, which attempt this is, why the last one failed}; 0 where somebody has it; -1 where
--- nothing is to be done.
+-- Returns {description, content, number of this attempt, why the last one failed}; 0 if somebody else has it; -1 if there is
+-- nothing to do.
 local status = redis.call('HGET', KEYS[1], 'status')
 if status ~= 'queued' and status ~= 'translating' then return -1 end
 local holder = redis.call('GET', KEYS[2])

@@ -1,7 +1,7 @@
--- Store the answer of a sentence, whatever is there.
+-- Store the answer of a sentence, in place of any other.
 --
 -- KEYS  1 session  2 entries  3 idempotency keys and tokens      ARGV  1 position  2 answer
--- Returns {'ok', source}; {'unknown'} where there is no session, {'absent' or 'expired', position, next position} where
+-- Returns {'ok', source}; {'unknown'} if there is no session; {'absent' or 'expired', position, next position} if
 -- there is no such sentence yet, or no longer.
 local session = open_session()
 if not session then return {'unknown'} end

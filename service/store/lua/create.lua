@@ -1,5 +1,5 @@
--- Begin a session, or find the one that has this id, with its time-to-live set anew. What a lost one of this id has left goes: a
--- Redis that evicts may forget its hash and keep the sentences, and the new one's would find their translations.
+-- Begin a session, or find the one that has this id and renew its time-to-live. Whatever is left of a lost session of this id is
+-- deleted: a Redis that evicts keys may have dropped its hash only, and the new sentences would get the old ones' translations.
 --
 -- KEYS  1 session  2 entries  3 idempotency keys      ARGV  field, value, ... of the session, `ttl` in seconds among them
 -- Returns the session as field, value, ...

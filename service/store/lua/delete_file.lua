@@ -1,4 +1,4 @@
--- Forget a file. It may be repeated.
+-- Delete a file. May be repeated.
 --
 -- KEYS  1 the file (hash)  2 its lease  3 the tenant's files (sorted set)  4 their bytes (hash)
 -- ARGV  1 id

@@ -1,12 +1,12 @@
--- Put before each script that reads entries.
+-- Prepended to each script that reads entries.
 --
 -- Fields of the hash KEYS[2]: s<position> source, a<position> answer, l<position> lease as 'token:expiry in milliseconds',
--- w<position> the tokens of those who ask for the sentence and have not its lease, f<position> why it could not be
+-- w<position> tokens of the callers that ask for the sentence without having its lease, f<position> why it could not be
 -- translated, k<position> its field in the hash KEYS[3]: 'key:...' of a client, or 'token:...' of the call that appended it.
 local function entry(field, position) return redis.call('HGET', KEYS[2], field .. position) end
 local function write(field, position, value) redis.call('HSET', KEYS[2], field .. position, value) end
 
--- Next position, window, horizon and time-to-live of the session; nil where there is none.
+-- Next position, window, horizon and time-to-live of the session; nil if there is none.
 local function read_session()
   local session = redis.call('HMGET', KEYS[1], 'next', 'window', 'horizon', 'ttl')
   if not session[1] then return nil end
@@ -15,18 +15,18 @@ local function read_session()
   }
 end
 
--- The same, with its time-to-live set anew.
+-- The same, after renewing its time-to-live.
 local function open_session()
   local session = read_session()
   if not session then return nil end
-  -- A Redis without memory refuses only the first write of a script, and never EXPIRE: so this one, which changes nothing.
+  -- A Redis that is out of memory refuses only the first write of a script, and never EXPIRE: hence this one, which changes nothing.
   redis.call('HSET', KEYS[1], 'ttl', session.ttl)
   for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, session.ttl) end
   return session
 end
 
--- Why another sentence, or none, stands at a position than the caller has put there; nil where it is the caller's. A Redis may
--- lose what was written last: then the next position is not beyond it any more, or another sentence has come there since.
+-- The refusal if the sentence that the caller has put at a position is not there any more; nil if it is. Redis may lose its latest
+-- writes: then the session's next position is not beyond this one any more, or another sentence has been put there since.
 local function displaced(position, text, session)
   if position >= session.next then return {'lost', position, session.next} end
   local source = entry('s', position)
@@ -39,7 +39,7 @@ local function lease_of(position)
   return token, tonumber(expiry)
 end
 
--- A client's key is there for its retries; that of a call only while the call is under way.
+-- A client's key is kept for its retries; the token of a call only while the call is under way.
 local function forget_token(position)
   local key = entry('k', position)
   if key and string.sub(key, 1, 6) == 'token:' then
@@ -48,8 +48,8 @@ local function forget_token(position)
   end
 end
 
--- An entry that has no answer needs itself, and those in its window; beyond the horizon, where it cannot be retried any more,
--- one that will never have an answer does not.
+-- Whether an entry needs itself and those in its window to be kept. One without an answer does, unless it has failed and is beyond
+-- the horizon, where it cannot be retried any more.
 local function is_needed(position, session)
   if not entry('s', position) or entry('a', position) then return false end
   return position >= session.next - session.horizon or not entry('f', position)
@@ -63,7 +63,7 @@ local function forget_unless_needed(old, session)
   redis.call('HDEL', KEYS[2], 's' .. old, 'a' .. old, 'k' .. old, 'f' .. old)
 end
 
--- What is over once the sentence at a position is: of those beyond the horizon it may have needed itself and its window.
+-- Forget what is not needed once the sentence at a position is done: itself and its window, where they are beyond the horizon.
 local function forget_up_to(position, session)
   for old = math.max(0, position - session.window), math.min(position, session.next - session.horizon - 1) do
     forget_unless_needed(old, session)
@@ -72,8 +72,8 @@ end
 
 -- A sentence as its caller sees it: {'ok', position, source, next position, answer or false, milliseconds for which another has the
 -- lease, the session as field, value, ..., preceding as source, answer or false, ..., oldest first}; the last two are empty unless
--- the caller has the lease. One that nobody has, or that has run out, becomes the caller's; so does one for longer than leases are,
--- by a clock that has gone back.
+-- the caller has the lease. The caller gets a lease that nobody has, that has run out, or that lasts longer than leases can, as
+-- after a clock has gone back.
 local function claim(position, session, token, milliseconds)
   local answer = entry('a', position)
   local wait, of_session, preceding = 0, {}, {}
@@ -99,7 +99,7 @@ local function claim(position, session, token, milliseconds)
   return {'ok', position, entry('s', position), session.next, answer, wait, of_session, preceding}
 end
 
--- What is over once a sentence has its answer.
+-- Clean up what is not needed once a sentence has its answer.
 local function settle(position, session)
   forget_token(position)
   redis.call('HDEL', KEYS[2], 'l' .. position, 'w' .. position, 'f' .. position)

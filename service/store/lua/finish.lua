@@ -1,8 +1,8 @@
--- Store the answer of a sentence where none is, and return what is stored: the first one wins.
+-- Store the answer of a sentence unless there is one, and return the stored one: the first one wins.
 --
 -- KEYS  1 session  2 entries  3 idempotency keys and tokens      ARGV  1 position  2 text  3 answer
--- Returns {'ok', stored answer}; {'unknown'} where the session is gone, what `displaced` returns where the sentence is: who has
--- lost the lease may be answered late.
+-- Returns {'ok', stored answer}; {'unknown'} if the session is gone; what `displaced` returns if the sentence is gone: a caller
+-- that has lost the lease may come late with its answer.
 local session = open_session()
 if not session then return {'unknown'} end
 

@@ -1,11 +1,11 @@
--- Keep a file that waits for its translation, if its tenant has room for it; or ask whether it has; or keep one for longer that is
--- there. It may be repeated, and changes nothing of a file that is there but that.
+-- Keep a file that waits for its translation, if its tenant has room ('keep'); or ask whether it has ('ask'); or keep a file for
+-- longer that is there already ('stay'). May be repeated; of a file that is there, it changes only its time to live.
 --
 -- KEYS  1 the file (hash)  2 the tenant's files (sorted set: ids by when they expire)
---       3 their bytes (hash: by ids; less than nothing for one that was fetched, which is still there, but none of those that may be)
--- ARGV  1 id  2 'ask', 'keep' or 'stay'  3 bytes  4 what there is to know of it  5 content  6 time to live in milliseconds
---       7 the longest one  8 most files  9 most bytes of all of them
--- Returns 1 if it is kept, or may be; 0 where there are too many; -2 where they are too large; -1 where it should be there and is not.
+--       3 their bytes (hash by id; negative for a file that was fetched: it is still there, but no longer counts as a file)
+-- ARGV  1 id  2 'ask', 'keep' or 'stay'  3 bytes  4 description  5 content  6 time to live in milliseconds
+--       7 the longest time to live  8 most files  9 most bytes of all of them
+-- Returns 1 if it is kept, or may be; 0 if there are too many files; -2 if they are too large; -1 if it should be there and is not.
 if redis.call('HGET', KEYS[1], 'status') == 'error' then return 1 end -- meanwhile, and it takes no more room
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

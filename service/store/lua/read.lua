@@ -1,7 +1,8 @@
--- Everything that a session keeps. A Redis that takes no writes lets it be read, for as long as it was to be kept.
+-- Read everything that a session keeps, and renew its time-to-live. Where Redis accepts no writes, it can still be read, until the
+-- old one runs out.
 --
 -- KEYS  1 session  2 entries  3 idempotency keys
--- Returns {session as field, value, ...; entries as field, value, ...}; both are empty where there is no session.
+-- Returns {session as field, value, ...; entries as field, value, ...}; both are empty if there is no session.
 local session = redis.call('HGETALL', KEYS[1])
 local ttl = redis.call('HGET', KEYS[1], 'ttl')
 if ttl then

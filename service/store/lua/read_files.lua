@@ -1,8 +1,8 @@
--- Say what has become of files.
+-- Read the states of files.
 --
 -- KEYS  each file (hash)
--- Returns for each {what there is to know of it, status, sentences that are translated, when the last attempt began, what was wrong};
--- all but the last are nothing where it is gone.
+-- Returns for each {description, status, number of sentences translated, when the last attempt began, what was wrong}; all but the
+-- last are nil if the file is gone.
 local found = {}
 for at, file in ipairs(KEYS) do
   local state = redis.call('HMGET', file, 'file', 'status', 'sentences', 'started')

@@ -1,8 +1,8 @@
--- Hold on to a file, and say how much of it is translated.
+-- Renew the lease of a file, and record how much of it is translated.
 --
 -- KEYS  1 the file (hash)  2 its lease
--- ARGV  1 token  2 lease in milliseconds  3 sentences that are translated
--- Returns 1; 0 where the file has expired, or somebody else has it. A lease that ran out while Redis was away is taken again.
+-- ARGV  1 token  2 lease in milliseconds  3 number of sentences translated
+-- Returns 1; 0 if the file has expired or somebody else has it. A lease that ran out while Redis was away is taken again.
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[1] or redis.call('HGET', KEYS[1], 'status') ~= 'translating' then return 0 end
 redis.call('DEL', KEYS[2]) -- first, since a Redis that is full refuses what follows, unless something was written before

@@ -1,5 +1,5 @@
--- Replaces the models that are wanted, unless somebody else has done so since version ARGV[1] was read ("" for none).
--- ARGV[2] is the new version, which nobody else writes, so the script may be repeated; ARGV[3] the models. Gives 1 if done.
+-- Replace the models that are to be served, unless somebody else has done so since version ARGV[1] was read ("" for none).
+-- ARGV[2] is the new version, which nobody else writes, so the script may be repeated; ARGV[3] the models. Returns 1 if done.
 local found = redis.call("HGET", KEYS[1], "version") or ""
 if found == ARGV[2] then
   return 1

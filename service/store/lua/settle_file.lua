@@ -1,8 +1,8 @@
--- Let go of a file, with what has become of it. Who lost it meanwhile changes nothing. It may be repeated.
+-- Release a file, with the result of the attempt. A caller that has lost the lease meanwhile changes nothing. May be repeated.
 --
 -- KEYS  1 the file (hash)  2 its lease  3 the bytes of its tenant's files (hash)
--- ARGV  1 token  2 status: 'done', 'error', or 'queued' where another one is to try
---       3 the translation, or what was wrong  4 1 where this was no attempt  5 id
+-- ARGV  1 token  2 status: 'done', 'error', or 'queued' for another replica to try
+--       3 the translation, or what was wrong  4 1 if this does not count as an attempt  5 id
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[1] or redis.call('HGET', KEYS[1], 'status') ~= 'translating' then return end
 redis.call('DEL', KEYS[2]) -- first, since a Redis that is full refuses what follows, unless something was written before

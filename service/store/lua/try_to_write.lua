@@ -1,4 +1,4 @@
--- A write that changes nothing, since there is no such key: it is refused where every other one is, too.
+-- A write that changes nothing, since there is no such key: it is refused whenever other writes are.
 --
--- KEYS  1 a key that is never there
+-- KEYS  1 a key that never exists
 redis.call('ZADD', KEYS[1], 'XX', 0, '')

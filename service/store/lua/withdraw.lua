@@ -1,5 +1,5 @@
--- Give back a sentence that has not been translated, if the caller still has its lease, or ask for it no more: the last one,
--- for which nobody asks now, is taken out of the session; of any other one only the lease is given back.
+-- Give back a sentence that has not been translated, if the caller still has its lease; or stop asking for it. If it is the last
+-- one and nobody asks for it now, it is taken out of the session; otherwise only its lease is given back.
 --
 -- KEYS  1 session  2 entries  3 idempotency keys and tokens
 -- ARGV  1 position  2 lease token  3 why it failed, or ''  4 most sentences a minute (0: any number)
@@ -8,7 +8,7 @@ local position = tonumber(ARGV[1])
 local session = read_session()
 if not session then return 0 end
 
--- Whether the caller has asked for a sentence of which another had the lease, and nobody has it any more.
+-- Whether the caller was asking for a sentence that another had the lease of, and nobody has the lease now. Stops asking.
 local function was_left_to_wait()
   local asking, token = entry('w', position) or '', ' ' .. ARGV[2] .. ' '
   local first, last = string.find(asking, token, 1, true)
@@ -18,7 +18,7 @@ local function was_left_to_wait()
   return not entry('l', position)
 end
 
--- Only sentences that stay count: whoever is told to repeat one that was taken out would pay for it twice.
+-- Only sentences that stay count: otherwise a caller that is told to repeat one that was taken out would pay for it twice.
 local function give_share_back(per_minute)
   local paced = tonumber(redis.call('HGET', KEYS[1], 'paced') or '')
   if paced and per_minute > 0 then
