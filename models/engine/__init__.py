@@ -1,1 +1,1 @@
-"""What decodes: requests in, translations out, in one batch after another or as they come."""
+"""Decoding: turns requests into translations, batch by batch or continuously as they arrive."""

@@ -1,4 +1,4 @@
-"""Tries to translate a part of a request, until all that has to be in its translation is."""
+"""Retries the translation of a part of a request until it contains everything that it has to."""
 
 import re
 from collections.abc import Generator, Sequence
@@ -15,35 +15,35 @@ from models.engine.wordings import Wordings
 from models.search.hypotheses import Hypothesis
 
 _MOST: Final = 3
-"""Tries with stand-ins: where one does not come back, another does half the time, a third in a quarter of the rest."""
+"""Most tries with stand-ins: where one is lost, the next comes back half the time, a third in a quarter of the rest."""
 
 _AROUND: Final = re.compile(r"""^["'“「『]+|\s*[(（].*$|[.。"'”」』]+$""")
-"""What a term has around it in a translation of it alone, and not in a sentence."""
+"""What surrounds a term when it is translated alone, but not within a sentence."""
 
 _MOST_ASKED: Final = 8
-"""Terms of a part; of those that follow there is nothing to look for."""
+"""How many terms of a part the model is asked for at most; for any others, its own wording is not looked for."""
 
 Best = tuple[TokenizedRequest, Spelt, list[Hypothesis]]
-"""What was translated, how it was read, and what was found, best first."""
+"""What was translated, how it was read, and the hypotheses that were found, best first."""
 _T = TypeVar("_T")
 Asking = Generator[TokenizedRequest, list[Hypothesis], _T]
-"""Asks for translations, one after another, until it has what it is for."""
+"""A generator that yields requests and is sent their hypotheses, until it can return its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """Has parts read in other ways, and terms alone."""
+    """What attempts need to read parts in other ways, and to have terms translated alone."""
 
     preparation: Preparation
     wordings: Wordings
     options: Options
 
     def said(self, hypotheses: Sequence[Hypothesis]) -> str:
-        """What the best hypothesis says."""
+        """Return the text of the best hypothesis."""
         return self.preparation.said(hypotheses[0])
 
     def wording_of(self, term: Term) -> Asking[str]:
-        """What the model says for a term, without what is around it in a sentence of its own; perhaps nothing."""
+        """Return the model's own wording for a term, perhaps empty, without what surrounds it when it stands alone."""
         known = self.wordings.known(self.options, term.source)
         if known is not None:
             return known
@@ -54,10 +54,11 @@ class Telling:
 
 
 class Attempts:
-    """Those for one part; the best so far, and of two as good the first, is its translation.
+    """The attempts to translate one part; the best one, or the first of several equally good ones, is its translation.
 
-    A part is read as it is. Where it does not say its terms, the model is asked what it says for them, which is looked
-    for in the translation. What is still missing is read as another word, which the model copies.
+    The part is first read as it is. If the translation lacks terms, the model is asked for its own wording of each,
+    which is then looked for in the translation. Terms that are still missing are read as stand-ins, which are words
+    that the model copies.
     """
 
     def __init__(self, request: TokenizedRequest, spelt: Spelt, telling: Telling) -> None:
@@ -71,21 +72,21 @@ class Attempts:
 
     @classmethod
     def of(cls, prepared: Prepared, telling: Telling) -> list["Attempts"]:
-        """For each part of a request."""
+        """Return the attempts for each part of a request."""
         return [cls(*part, telling) for part in zip(prepared.parts, prepared.spelt, strict=True)]
 
     @property
     def request(self) -> TokenizedRequest:
-        """What is to be translated now."""
+        """What is to be translated next."""
         return self._now
 
     @property
     def best(self) -> Best:
-        """The translation."""
+        """The best translation so far."""
         return self._best
 
     def take(self, hypotheses: Sequence[Hypothesis]) -> bool:
-        """Take what was found for the request; gives whether there is another one to try."""
+        """Take the hypotheses for the current request; return whether there is another one to try."""
         try:
             self._now = self._asking.send(list(hypotheses))
         except StopIteration:
@@ -108,13 +109,13 @@ class Attempts:
             self._judge(request, spelt, (yield request))
 
     def _ask_for_wordings(self) -> Asking[None]:
-        """Ask what the model says for terms that are missing."""
+        """Ask for the model's own wording of the terms that are missing."""
         for term in islice(self._missing, _MOST_ASKED):
             if wording := (yield from self._telling.wording_of(term)):
                 self._spelt = replace(self._spelt, worded=(*self._spelt.worded, (wording, term)))
 
     def _judge(self, request: TokenizedRequest, spelt: Spelt, found: list[Hypothesis]) -> None:
-        """Keep it if it is better than the best."""
+        """Keep an attempt if it is better than the best so far, and note the terms that it lacks."""
         said = self._telling.said(found) if spelt.asks else ""
         lost = spelt.lost(said)
         if not self._best[2] or lost < self._lost:
@@ -122,7 +123,7 @@ class Attempts:
         self._missing |= dict.fromkeys(spelt.missing(said))
 
     def _as_whole(self, spelt: Spelt, found: list[Hypothesis], lost: int) -> list[Hypothesis]:
-        """The best, in which so much is lost, and those of the others in which no more is."""
+        """Return the best hypothesis, which has lost `lost`, and those of the others that have lost no more."""
         if not spelt.asks or len(found) == 1:
             return found
         return [each for each in found if spelt.lost(self._telling.said([each])) <= lost]

@@ -1,4 +1,4 @@
-"""A plain Transformer in CTranslate2: the sentence backbone, or a model whose context is a part of its source."""
+"""A plain Transformer in CTranslate2: the sentence backbone, or a model whose context is part of its source."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,13 +22,13 @@ from models.search.hypotheses import Hypothesis, SearchOptions
 
 
 class BackboneEngine:
-    """A converted Transformer; it is loaded when it is first asked for anything.
+    """A converted Transformer, loaded on first use.
 
-    Once CTranslate2 has run in a process, torch computes more slowly there (both use OpenMP, each in its own way), so a
-    process that never translates without context, and tests nothing of itself, never pays for it.
+    Once CTranslate2 has run in a process, torch is slower there (both use OpenMP, each in its own way), so a process
+    that never translates without context, and runs no self-test, never pays for it.
 
-    CTranslate2's only normalisation is log p / n^alpha. Where a bundle asks for another one, all that it has found are
-    asked for, and ranked anew.
+    CTranslate2's only normalisation is log p / n^alpha. If a bundle uses another one, all hypotheses that CTranslate2
+    has found are requested and ranked again.
     """
 
     def __init__(
@@ -42,17 +42,17 @@ class BackboneEngine:
         lanes: int = 1,
         free: Callable[[], None] = torch.cuda.empty_cache,
     ) -> None:
-        """Describe the engine; nothing is read yet.
+        """Describe the engine; nothing is loaded yet.
 
         Args:
-            folder: of the converted model.
-            tokenizer: whose vocabularies it has.
-            device: a name of torch's, as `cpu` or `cuda:1`.
-            compute_type: one of CTranslate2's; float32 where the device does not offer it (`ctranslate2_type`).
-            threads: that compute, on a CPU.
-            source: what the encoder reads of an example: the sentence, or the sentence joined with its context.
-            lanes: batches of several callers' that are translated at once on a CPU, each by `threads`.
-            free: gives back the memory of a GPU that torch keeps in this process, of which CTranslate2 knows nothing.
+            folder: folder of the converted model.
+            tokenizer: the tokenizer whose vocabularies the model has.
+            device: a device name of torch, such as `cpu` or `cuda:1`.
+            compute_type: a type of CTranslate2; float32 if the device does not support it (`ctranslate2_type`).
+            threads: number of threads that compute on a CPU.
+            source: returns what the encoder reads of an example: the sentence, or the sentence joined with its context.
+            lanes: number of batches, of different callers, translated concurrently on a CPU, each by `threads`.
+            free: gives back the GPU memory that torch caches in this process, which CTranslate2 cannot use.
         """
         self._folder = folder
         self._source_tokens = vocabulary_tokens(tokenizer.source_pieces)
@@ -66,7 +66,7 @@ class BackboneEngine:
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
+        """The device that it computes on."""
         return self._device
 
     @cached_property
@@ -85,7 +85,7 @@ class BackboneEngine:
         return {token: i for i, token in enumerate(self._target_tokens)}
 
     def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
-        """For each request its `n_best` hypotheses, best first; one call for each maximum length."""
+        """Return the `n_best` hypotheses of each request, best first; makes one call for each maximum length."""
         results: dict[int, list[Hypothesis]] = {}
         order = sorted(range(len(requests)), key=lambda i: requests[i].max_length)
         for max_length, group in groupby(order, key=lambda i: requests[i].max_length):
@@ -95,11 +95,11 @@ class BackboneEngine:
         return [results[i] for i in range(len(requests))]
 
     def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
-        """A flow of small batches: CTranslate2 has no steps that others could see."""
+        """Return a flow of small batches: CTranslate2 does not expose the steps of its search."""
         return AtOnce(lambda requests: self.translate(requests, options), sentences_at_once(self._device))
 
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
-        """For each request the log-probability of every token of its target, and of the end of sentence."""
+        """Return, for each request, the log-probability of every token of its target and of the end of sentence."""
 
         def work(indices: Sequence[int]) -> list[list[float]]:
             found = self._translator.score_batch(
@@ -116,17 +116,17 @@ class BackboneEngine:
     def score_candidates(
         self, requests: Sequence[TokenizedRequest], candidates: Sequence[Sequence[Tokens]]
     ) -> list[list[list[float]]]:
-        """For each request, and each of its candidates, what `log_probabilities` gives."""
+        """Return what `log_probabilities` gives, for each candidate of each request."""
         repeated = [request for request, each in zip(requests, candidates, strict=True) for _ in each]
         values = iter(self.log_probabilities(repeated, [tokens for each in candidates for tokens in each]))
         return [[next(values) for _ in each] for each in candidates]
 
     def cache_use(self) -> CacheUse:
-        """Nothing is kept."""
+        """Return an empty count: no states are kept."""
         return CacheUse()
 
     def free(self) -> None:
-        """Give back what torch keeps; CTranslate2 does not give back its own."""
+        """Give back the memory that torch caches; CTranslate2 does not give back its own."""
         self._free()
 
     def _translate(
@@ -143,7 +143,7 @@ class BackboneEngine:
             patience=options.patience,
             min_decoding_length=options.min_length,
             max_decoding_length=max_length,
-            max_input_length=0,  # nothing is cut: the runtime lets nothing pass that is too long
+            max_input_length=0,  # truncate nothing: the runtime rejects what is too long
             return_scores=True,
         )
         lists = [
@@ -162,6 +162,6 @@ class BackboneEngine:
 
 
 def _ranked(found: Sequence[Hypothesis], options: SearchOptions) -> list[Hypothesis]:
-    """The best hypotheses by the rule of the options."""
+    """Return the best hypotheses by the normalization of the options."""
     scored = [replace(one, score=options.normalize(one.log_probability, one.length)) for one in found]
     return sorted(scored, key=lambda one: -one.score)[: options.n_best]

@@ -1,4 +1,4 @@
-"""Work of different sizes in batches of like ones."""
+"""Splits work into batches of items of similar size."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -9,21 +9,21 @@ import torch
 from models.network.inference.graphs import says_no_memory
 
 BATCH_TOKENS = 2048
-"""Padded source tokens of a batch: on a CPU more of them gain nothing."""
+"""Padded source tokens of a batch; on a CPU, larger batches gain nothing."""
 GPU_BATCH_TOKENS = 8 * BATCH_TOKENS
-"""There 256 sentences of 64 tokens take hardly longer than one."""
+"""The same on a GPU, where 256 sentences of 64 tokens take hardly longer than one."""
 
 AT_ONCE = 16
-"""Sentences that a CPU translates in a tenth of a second or two: somebody may wait for the next one."""
+"""Sentences that a CPU translates in one or two tenths of a second; not more, as somebody may wait for the next one."""
 
 
 def batch_tokens(device: torch.device) -> int:
-    """Padded source tokens of a batch on a device."""
+    """Return the padded source tokens of a batch on a device."""
     return BATCH_TOKENS if device.type == "cpu" else GPU_BATCH_TOKENS
 
 
 def sentences_at_once(device: torch.device) -> int:
-    """That are translated without a look at what has come meanwhile, where there are no steps to look between."""
+    """Return how many sentences to translate before looking for new ones, if there are no steps to look between."""
     return AT_ONCE if device.type == "cpu" else 16 * AT_ONCE
 
 
@@ -34,13 +34,13 @@ Work = Callable[[list[int]], Sequence[Result]]
 def in_batches(
     sizes: Sequence[int], work: Work[Result], free: Callable[[], None], budget: int = BATCH_TOKENS
 ) -> list[Result]:
-    """Do work in batches of like sizes and give the results in the order of the sizes.
+    """Do work in batches of similar sizes, and return the results in the order of `sizes`.
 
     Args:
         sizes: tokens of each piece of work.
-        work: takes the indices of a batch and gives a result for each; what the device has no memory for, it is given
-            again in halves.
-        free: gives back the device's memory that is kept for later batches; called before the halves are tried.
+        work: takes the indices of a batch and returns a result for each; if the device has too little memory for a
+            batch, it is called again with halves of it.
+        free: gives back the device's memory that is cached for later batches; called before the halves are tried.
         budget: padded tokens of a batch; a larger piece is a batch of its own.
     """
     results: dict[int, Result] = {}
@@ -50,14 +50,14 @@ def in_batches(
 
 
 def in_parts(indices: list[int], work: Work[Result], free: Callable[[], None]) -> Sequence[Result]:
-    """What work gives for a batch, done in as many parts as it takes for the device to have memory for each.
+    """Return the results of `work` for a batch, split into parts until the device has enough memory for each.
 
     Raises:
-        torch.OutOfMemoryError: there is none for one alone, after all has been given back.
+        torch.OutOfMemoryError: there is too little for a single item, even after everything cached has been freed.
     """
     with suppress(torch.OutOfMemoryError), want_of_memory():
         return work(indices)
-    # Here nobody holds the frames, and with them the tensors, of what has failed.
+    # Out here, nothing holds the frames of the failed call any more, and so its tensors.
     free()
     if len(indices) == 1:
         with want_of_memory():
@@ -68,10 +68,10 @@ def in_parts(indices: list[int], work: Work[Result], free: Callable[[], None]) -
 
 @contextmanager
 def want_of_memory() -> Iterator[None]:
-    """Around what CTranslate2 or torch computes, which may say in words alone that a device has no memory.
+    """Turn errors of torch and CTranslate2 that only say in words that a device is out of memory into the proper type.
 
     Raises:
-        torch.OutOfMemoryError: that is what was said.
+        torch.OutOfMemoryError: the device has too little memory.
     """
     try:
         yield

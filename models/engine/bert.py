@@ -1,4 +1,4 @@
-"""BERT of a bundle, at work."""
+"""Runs the BERT of a bundle."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ from models.engine.computation import place
 
 
 class BundledBert:
-    """A folder that `write_bert` has written; satisfies `PretrainedEncoder`."""
+    """A BERT loaded from a folder that `write_bert` has written; satisfies `PretrainedEncoder`."""
 
     def __init__(self, folder: Path, device: str, compute_type: str, threads: int) -> None:
-        """Load it; arguments as of `place`.
+        """Load it; the arguments are those of `place`.
 
         Raises:
             BundleError: it cannot be loaded, or the package `tokenizers` is not installed.
@@ -21,6 +21,6 @@ class BundledBert:
         place(self._encoder, device, compute_type, threads, to_serve=True)
 
     def states(self, tokens: Tensor) -> Tensor:
-        """States (B, M, E) of padded ids (B, M) from 1, zero at padding; in int8 those of a text depend on no other."""
+        """Return states (B, M, E) of padded ids (B, M) from 1, zero at padding; in int8, each text's independently."""
         states: Tensor = self._encoder(tokens)
         return states

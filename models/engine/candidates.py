@@ -1,4 +1,4 @@
-"""Log-probabilities of several translations of each sentence, which is read once with its context."""
+"""Scores several translations of each sentence, which is read only once, with its context."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from models.network.state import State
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A sentence that a model has read with its context: translations of it can be scored as often as wanted."""
+    """A sentence that a model has read with its context, to score translations of it any number of times."""
 
     model: TranslationModel
     """In evaluation mode."""
     state: State
-    """Of a batch of one, before the first target token; nothing in it is changed."""
+    """The state for a batch of one, before the first target token; it is never changed."""
 
     @classmethod
     @torch.inference_mode()
@@ -28,12 +28,12 @@ class Reading:
         return cls(model, model.start(batch, cached=False))
 
     def score(self, candidates: Sequence[Tokens]) -> list[list[float]]:
-        """For each candidate the log-probability of every token, and of the end of sentence if there is a place."""
-        return [own for own, _ in self.score_beside(candidates, EOS)]  # or any other: what it would score is not asked
+        """Return, per candidate, the log-probability of every token, and of the end of sentence if there is a place."""
+        return [own for own, _ in self.score_beside(candidates, EOS)]  # any token would do: its scores are not used
 
     @torch.inference_mode()
     def score_beside(self, candidates: Sequence[Tokens], token: int) -> list[tuple[list[float], list[float]]]:
-        """For each candidate what `score` gives, and the log-probability of `token` where each of these stands."""
+        """Return, per candidate, what `score` gives, and the log-probability of `token` in place of each of these."""
         return _score_beside(self.model, self.state, [candidates], token)[0]
 
 
@@ -42,12 +42,12 @@ def score(model: TranslationModel, batch: Batch, candidates: Sequence[Sequence[T
     """Score the candidates of each sentence of a batch.
 
     Args:
-        model: in evaluation mode.
-        batch: of sentences, on the model's device.
-        candidates: for each sentence one or more.
+        model: the model, in evaluation mode.
+        batch: the sentences, on the model's device.
+        candidates: one or more for each sentence.
 
     Returns:
-        For each of them the log-probability of every token, and of the end of sentence if there is a place for it.
+        For each candidate the log-probability of every token, and of the end of sentence if there is a place for it.
     """
     scored = _score_beside(model, model.start(batch, cached=False), candidates, EOS)
     return [[own for own, _ in each] for each in scored]
@@ -65,7 +65,7 @@ def _score_beside(
     hidden = model.decode(target[:, :-1], state)
     expected = target[:, 1:]
     lengths = [min(len(tokens) + 1, places) for tokens in rows]
-    # Not by what stands there: CTranslate2 may propose padding as a word.
+    # By length, not by comparing with the padding id: CTranslate2 may propose padding as a word.
     real = torch.arange(expected.size(1)).lt(torch.tensor(lengths)[:, None]).to(expected.device)
     # The projection is the widest product of all, so padding is left out of it.
     logits, wanted = model.logits(hidden[real]).float(), expected[real]

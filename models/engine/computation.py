@@ -1,4 +1,4 @@
-"""In which numbers a model computes, and on which device."""
+"""Which number type a model computes in, and on which device."""
 
 import ctypes
 import importlib.util
@@ -22,10 +22,10 @@ COMPUTE_TYPES: Final = ("auto", "float32", "bfloat16", "int8")
 
 
 def resolve_compute_type(compute_type: str, device: str) -> str:
-    """The type that is meant: `auto` is bfloat16 on a GPU, and int8 on a CPU, that compute in it, else float32.
+    """Resolve `auto`: to bfloat16 on a GPU or int8 on a CPU if it supports that, else to float32.
 
     Raises:
-        BundleError: there is no such device or type, or the device does not offer it.
+        BundleError: there is no such device or type, or the device does not support it.
     """
     place = _known(device)
     on_cpu = place.type == "cpu"
@@ -42,9 +42,10 @@ def resolve_compute_type(compute_type: str, device: str) -> str:
 
 
 def ctranslate2_type(compute_type: str, device: str) -> str:
-    """The type that CTranslate2 is to compute in: the one asked for, or float32 where the device does not offer it.
+    """Return the type for CTranslate2 to compute in: the requested one, or float32 if the device does not support it.
 
-    On an x86 CPU without VNNI it adds products of 8-bit integers in 16 bits, which overflow: that is no int8.
+    On an x86 CPU without VNNI, CTranslate2 adds products of 8-bit integers in 16 bits, which overflow: this does not
+    count as int8.
     """
     place = torch.device(device)
     if place.type == "cuda":
@@ -55,7 +56,7 @@ def ctranslate2_type(compute_type: str, device: str) -> str:
 
 
 def _load_cublas() -> None:
-    """Have the cuBLAS of the extra `cuda` at hand, where it is installed: CTranslate2 asks for it by its name alone."""
+    """Load the cuBLAS of the extra `cuda`, if it is installed: CTranslate2 looks for it by its bare name only."""
     found = importlib.util.find_spec("nvidia")
     for folder in [] if found is None else found.submodule_search_locations or []:
         for name in ("libcublasLt.so.12", "libcublas.so.12"):
@@ -69,14 +70,14 @@ def _adds_products_exactly() -> bool:
 
 
 def place(model: nn.Module, device: str, compute_type: str, threads: int, *, to_serve: bool) -> None:
-    """Bring a model to a device, in a type of `resolve_compute_type`, and make this process ready to compute with it.
+    """Move a model to a device, in a type of `resolve_compute_type`, and make this process ready to compute with it.
 
     Args:
-        model: in evaluation mode.
-        device: a name of torch's.
-        compute_type: int8 only if it is to serve.
-        threads: that compute on a CPU, of torch in this whole process.
-        to_serve: whether it is only decoded with from here on, and made ready for that.
+        model: the model, in evaluation mode.
+        device: a device name of torch.
+        compute_type: the type; int8 only with `to_serve`.
+        threads: number of threads that compute on a CPU, for torch in this whole process.
+        to_serve: whether the model is only used for decoding from now on, and is optimised for that.
 
     Raises:
         BundleError: there is no such device.
@@ -92,10 +93,10 @@ def place(model: nn.Module, device: str, compute_type: str, threads: int, *, to_
 
 
 def _known(device: str) -> torch.device:
-    """A device that there may be.
+    """Parse the name of a device, which need not exist.
 
     Raises:
-        BundleError: it is none that models are translated with, whatever torch knows.
+        BundleError: it is not of a kind that this package translates on, though torch may know it.
     """
     with suppress(RuntimeError):
         found = torch.device(device)
@@ -106,13 +107,13 @@ def _known(device: str) -> torch.device:
 
 @contextmanager
 def _using(device: str) -> Iterator[None]:
-    """Around what fails where there is no such device.
+    """Turn the errors of a block that fails if there is no such device into a BundleError.
 
     Raises:
-        BundleError: it has failed.
+        BundleError: the block has failed.
     """
     try:
         yield
-    except (RuntimeError, AssertionError) as error:  # torch's ways to say that there is no such device
+    except (RuntimeError, AssertionError) as error:  # torch raises either if there is no such device
         what = str(error).partition("\n")[0]
         raise BundleError(f"device {device!r} cannot be used: {what}") from error

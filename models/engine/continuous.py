@@ -1,4 +1,4 @@
-"""Continuous batching: sentences that are done make room in the batch for those that wait."""
+"""Continuous batching: sentences that are finished make room in the batch for those that wait."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -13,15 +13,15 @@ from models.search.hypotheses import Hypothesis
 from models.search.running import Found, Search, Wanted
 
 JOINING: Final = 1.0
-"""Steps of decoding that sentences which join cost each that is there already, about."""
+"""Roughly how many decoding steps a joining group of sentences costs each sentence that is running."""
 
 
 class Sized(Protocol):
-    """A sentence that waits."""
+    """A sentence that waits to be decoded."""
 
     @property
     def size(self) -> int:
-        """Tokens that it is padded to alone."""
+        """Number of tokens that it is padded to on its own."""
 
     @property
     def max_length(self) -> int:
@@ -29,17 +29,17 @@ class Sized(Protocol):
 
     @property
     def draft(self) -> Tokens:
-        """What the translation may be; empty where there is none."""
+        """A guess at the translation; empty if there is none."""
 
 
 Sentence = TypeVar("Sentence", bound=Sized)
 
 
 class Continuous(Generic[Sentence]):
-    """Feeds a search from what waits: within a budget of tokens, in the order of arrival, of like sizes together.
+    """Feeds a search with waiting sentences, within a budget of tokens and in the order of arrival.
 
-    What comes together begins with its longest, so that long ones are not left over for the end. Satisfies
-    `models.engine.flow.Flow`.
+    Sentences that arrive together begin with the longest: so those of similar size are together, and no long ones are
+    left over for the end. Satisfies `models.engine.flow.Flow`.
     """
 
     def __init__(
@@ -53,9 +53,9 @@ class Continuous(Generic[Sentence]):
 
         Args:
             begin: makes a search that has nothing to do yet.
-            decoder: of the search; if nothing can join there, one batch ends before the next.
+            decoder: the decoder of the search; if sentences cannot join there, one batch ends before the next begins.
             batch_of: makes a batch of sentences.
-            budget: of what is begun and not done.
+            budget: limit on the tokens of sentences that are running.
         """
         self._new_search = begin
         self._search = begin()
@@ -63,23 +63,23 @@ class Continuous(Generic[Sentence]):
         self._batch_of = batch_of
         self._budget = budget
         self._alone = False
-        """Whether there was none for a sentence alone, which has not gone on since."""
+        """Whether the device had no memory for a single sentence, which has not made progress since."""
         self._waiting: dict[int, Sentence] = {}
         self._begun: dict[int, Sentence] = {}
         self._waited = 0
-        """Steps that sentences have waited although there was room for them, all together."""
+        """Steps that sentences have waited although there was room for them, summed over the sentences."""
 
     @property
     def running(self) -> int:
-        """Sentences that have no result yet."""
+        """Number of sentences that have no result yet."""
         return len(self._waiting) + len(self._begun)
 
     def add(self, requests: Mapping[int, Sentence]) -> None:
-        """Let sentences wait."""
+        """Queue sentences."""
         self._waiting |= dict(sorted(requests.items(), key=lambda item: -item[1].size))
 
     def step(self) -> list[tuple[int, list[Hypothesis]]]:
-        """Begin with what there is room for, and go on by a token; gives what is done with it."""
+        """Begin the sentences that there is room for, and decode one token; return the results that are then done."""
         try:
             with want_of_memory():
                 found = self._go_on()
@@ -87,7 +87,7 @@ class Continuous(Generic[Sentence]):
             if self._alone:
                 raise
             found = None
-        if found is None:  # here nobody holds the tensors of what has failed any more
+        if found is None:  # out of memory; here nothing holds the failed step's tensors any more
             self._alone = len(self._begun) == 1
             self._begin_again()
             return []
@@ -98,7 +98,7 @@ class Continuous(Generic[Sentence]):
         return [(one.key, one.hypotheses) for one in found]
 
     def drop(self, keys: Collection[int]) -> None:
-        """Go on without these sentences."""
+        """Drop these sentences."""
         begun = [key for key in keys if self._begun.pop(key, None) is not None]
         if begun:
             self._leave(begun)
@@ -106,7 +106,7 @@ class Continuous(Generic[Sentence]):
             self._waiting.pop(key, None)
 
     def _leave(self, begun: Sequence[int]) -> None:
-        """Stop with what has begun; on a GPU what stays is copied, for which there may be no memory."""
+        """Drop sentences that have begun; on a GPU the rest is copied, for which memory may be lacking."""
         try:
             with want_of_memory():
                 self._search.drop(begun)
@@ -124,16 +124,16 @@ class Continuous(Generic[Sentence]):
         return self._search.step()
 
     def _begin_again(self) -> None:
-        """Let what has begun wait to be done in smaller batches, of half as much at most."""
+        """Put all running sentences back into the queue, to be done in batches of at most half the size."""
         self._budget.fail(len(self._begun) * self._width())
         self._waiting = self._begun | self._waiting
         self._begun, self._search = {}, self._new_search()
         self._decoder.free()
 
     def _makes_sense(self) -> bool:
-        """Whether the next sentences should begin now: once all have waited as long as it would hold up those that run.
+        """Return whether the next sentences should begin: once they have waited as long as they would hold up others.
 
-        So the sum of both is the least (as in the economic order quantity, Harris 1913), and a small batch is joined
+        This minimises the sum of both delays (as in the economic order quantity, Harris 1913): a small batch is joined
         at once, a large one by several sentences together.
         """
         if not (self._begun and self._decoder.joins):
@@ -141,7 +141,7 @@ class Continuous(Generic[Sentence]):
         return self._room() > 0 and self._waited >= JOINING * len(self._begun)
 
     def _room(self) -> int:
-        """How many sentences like the next one could begin now."""
+        """Return how many sentences of the next one's size could begin now."""
         following = next(iter(self._waiting.values()))
         return max(0, self._budget.tokens // max(self._width(), following.size) - len(self._begun))
 
@@ -164,5 +164,5 @@ class Continuous(Generic[Sentence]):
         return max((sentence.size for sentence in self._begun.values()), default=0)
 
     def _fits(self, sentence: Sentence, others: int, width: int) -> bool:
-        """Whether one more is within the budget; alone it always is."""
+        """Return whether one more sentence is within the budget; a single one always is."""
         return others == 0 or (others + 1) * max(width, sentence.size) <= self._budget.tokens

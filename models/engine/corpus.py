@@ -1,4 +1,4 @@
-"""Whole corpora through a translator, line for line."""
+"""Translates whole corpora, line for line."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,15 +14,15 @@ from models.evaluation.document_translation import Translator, translate_documen
 
 
 def require_translatable(runtime: Runtime, source: Path) -> None:
-    """Find sentences that cannot be translated before hours of work on the others.
+    """Find sentences that cannot be translated, before hours are spent on the others.
 
     Raises:
-        DataError: a file is missing, a line of it cannot be used, or sentences are too long; names all of these.
+        DataError: the file is missing, a line cannot be used, or sentences are too long; the message names all of them.
     """
     refused = []
     for number, line in enumerate(read_lines(source), 1):
         text = decode_line(source, number, line)
-        # A byte is a token at the most, of what a tokenizer makes of a text first: of U+FDFA, eighteen letters.
+        # A byte is at most one token, after the tokenizer's normalization: that turns U+FDFA into eighteen letters.
         if len(normalize("NFKC", text).encode()) + 1 < runtime.manifest.limits.source_tokens:
             continue
         try:
@@ -41,25 +41,25 @@ def translate_file(
     replacement: Replacement = REAL,
     drafts: Path | None = None,
 ) -> Iterator[str]:
-    """Translate the documents of a file: for each of its lines one, empty where that is.
+    """Translate the documents of a file; yield one line for each of its lines, empty where that is empty.
 
-    A sentence of which nothing is left in translation, such as a zero-width space alone, is given as it is: an empty
+    A sentence of which nothing is left in translation, such as a lone zero-width space, is returned as it is: an empty
     line would end a document.
 
     Args:
         translator: what translates.
-        source: a sentence a line, an empty line between documents.
+        source: file with one sentence per line, and an empty line between documents.
         window: which sentences around each one the translator is given.
-        replacement: what it is given in their place.
-        drafts: of the translations, line for line; empty where there is none.
+        replacement: what the translator is given in place of those sentences.
+        drafts: file of draft translations, line for line; a line is empty if there is none.
 
     Raises:
-        DataError: a file is missing, a line cannot be used, or there are not as many lines of drafts.
+        DataError: a file is missing, a line cannot be used, or the number of lines of drafts differs.
     """
     documents = read_documents(source)
     if drafts is not None:
         documents = _with_drafts(documents, source, drafts)
-    # A replacement may take its sentences from any document, so it is given them all.
+    # A replacement may take sentences from any document, so it needs all of them at once.
     chunks = in_pieces(documents) if replacement.kind == "real" else [documents]
     texts = (
         translated.text
@@ -73,7 +73,7 @@ def translate_file(
 
 
 def _with_drafts(documents: Sequence[Document], source: Path, drafts: Path) -> list[Document]:
-    """The documents of a file, with drafts for targets."""
+    """Return the documents of a file, with the drafts as targets."""
     sources, lines = read_lines(source), read_lines(drafts)
     if len(sources) != len(lines):
         raise DataError(f"has {len(lines)} lines, but {source} has {len(sources)}", drafts)
@@ -89,5 +89,5 @@ def _with_drafts(documents: Sequence[Document], source: Path, drafts: Path) -> l
 
 
 def _has_text(line: bytes) -> bool:
-    """Whether a line is a sentence; an ideographic space alone is none."""
+    """Return whether a line is a sentence; a lone ideographic space is none."""
     return bool(line.decode().strip())

@@ -1,10 +1,10 @@
-"""What sentences have left to the next ones of their documents: kept as search left it, or read again from the texts.
+"""The memories that sentences leave to the next ones of their documents: kept from the search, or made from the texts.
 
-A memory is known by all that it depends on: the sources that its sentence was read with, and the translations up to
-its own, as tokens. So one that search left is found only where the text of the translation is the same tokens again,
-and whatever is not found is made anew from the texts, with the same result. A sentence that is translated in parts
-leaves what its whole translation leaves when it is read. One that is empty, has no translation, or has no room in the
-position table on either side leaves nothing, here as in training: the next one starts anew.
+The key of a memory is everything that it depends on: the sources that its sentence was read with, and the translations
+up to its own, as tokens. So a memory from the search is found only if the text of the translation is encoded as the
+same tokens again; one that is not found is made again from the texts, with the same result. A sentence that is
+translated in parts leaves the memory that reading its whole translation leaves. One that is empty, has no translation,
+or has no room in the position table on either side leaves none, here as in training: the next one starts afresh.
 """
 
 from collections import ChainMap
@@ -24,12 +24,12 @@ from models.network.recent import Recent
 from models.network.state import State
 
 MEMORY_BYTES = 64 * 2**20
-"""Of a model of six layers of width 512 some two hundred sentences: a document of each client at a time."""
+"""Holds some two hundred sentences of a model with six layers of width 512: one document per client at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A translated sentence, as an example of its own, that leaves the memory `key` and goes on from `before`."""
+    """A translated sentence, as an example of its own, that continues from memory `before` and leaves memory `key`."""
 
     example: Example
     translation: Tokens
@@ -46,7 +46,7 @@ class _Link:
 
 
 class Memories:
-    """Gives the memory that each sentence goes on from."""
+    """Finds or makes the memory that each sentence continues from."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Memories:
         limit: int = MEMORY_BYTES,
         free: Callable[[], None] = torch.cuda.empty_cache,
     ) -> None:
-        """Read translations with `model`, and keep memories of at most `limit` bytes; `free` as of `in_batches`."""
+        """Read translations with `model`, and keep at most `limit` bytes of memories; `free` as for `in_batches`."""
         self._model = model
         self._free = free
         self._device = next(model.parameters()).device
@@ -62,13 +62,13 @@ class Memories:
 
     @property
     def kept(self) -> Recent[bytes, Memory]:
-        """The memories by what they depend on."""
+        """The kept memories, by what they depend on."""
         return self._kept
 
     def recall(self, examples: Sequence[Example]) -> list[Memory]:
-        """What the sentence before each of these left; nothing, where it left nothing.
+        """Return the memory that the sentence before each of these left; empty if it left none.
 
-        What is not kept is read from the texts: the sources of all together, then the translations turn by turn.
+        Memories that are not kept are made from the texts: all sources together, then the translations turn by turn.
         """
         found: dict[bytes, Memory] = {}
         missing: dict[bytes, _Link] = {}
@@ -87,7 +87,7 @@ class Memories:
         return [{} if key is None else found[key] for key in last]
 
     def keep(self, example: Example, translation: Tokens, memory: Memory) -> None:
-        """Keep what search has left of a translation, if it has."""
+        """Keep the memory that the search has left of a translation, if it has left one."""
         if memory:
             key = self._key(example.source, [*example.translations, translation], example)
             own = {name: tensor.clone() for name, tensor in memory.items()}
@@ -99,7 +99,7 @@ class Memories:
         return key in found
 
     def _links(self, example: Example) -> Iterator[_Link]:
-        """The sentences before an example, the latest first, as far back as each goes on from the one before it."""
+        """Yield the sentences before an example, latest first, for as long as each continues from the one before it."""
         for place in reversed(range(len(example.preceding))):
             source, translation = example.preceding[place], example.translations[place]
             if not (len(source) and len(translation)):
@@ -110,7 +110,7 @@ class Memories:
             yield _Link(read, translation, self._key_at(example, place), before)
 
     def _at(self, example: Example, place: int) -> Example:
-        """The example of a preceding sentence, with what was known when it was translated."""
+        """Return a preceding sentence as an example, with what was known when it was translated."""
         after = [*example.preceding[place + 1 :], example.source, *example.following]
         return replace(
             example,
@@ -132,7 +132,7 @@ class Memories:
         return example.growing or not self._model.architecture.window.following
 
     def _read(self, chains: Sequence[Sequence[_Link]], found: dict[bytes, Memory]) -> list[dict[bytes, Memory]]:
-        """What the sentences of chains leave that go on from each other, or from memories which are found."""
+        """Return what the sentences of each chain leave, which continue from each other or from found memories."""
 
         def read(indices: list[int]) -> list[dict[bytes, Memory]]:
             left = self._leave([link for i in indices for link in chains[i]], found)
@@ -147,7 +147,7 @@ class Memories:
 
     @torch.inference_mode()
     def _leave(self, links: Sequence[_Link], found: dict[bytes, Memory]) -> Mapping[bytes, Memory]:
-        """What each sentence leaves, without padding."""
+        """Return the memory that each sentence leaves, without padding."""
         sources, targets = [link.example for link in links], [link.translation for link in links]
         batch = read_batch(sources, targets, self._model.architecture).to(self._device)
         state = self._model.start(batch, cached=False)
@@ -159,7 +159,7 @@ class Memories:
         return known
 
     def _take_turn(self, batch: Batch, state: State, rows: Sequence[int], before: Sequence[Memory]) -> list[Memory]:
-        """What some sentences of a batch leave, which go on from as many memories."""
+        """Return what some sentences of a batch leave, which continue from the memories `before`."""
         assert batch.target is not None
         own = torch.tensor(rows, device=self._device)
         lengths = batch.target[own].ne(PAD).sum(1).sub(1).tolist()
@@ -173,7 +173,7 @@ class Memories:
 
 
 def _chains(links: Mapping[bytes, _Link]) -> list[list[_Link]]:
-    """Links that go on from each other together, those of a document."""
+    """Group links that continue from each other, which are those of a document."""
     chain_of: dict[bytes, list[_Link]] = {}
     chains: list[list[_Link]] = []
     for key, link in sorted(links.items(), key=lambda item: item[1].place):
@@ -190,7 +190,7 @@ def _size(memory: Memory) -> int:
 
 
 def _digest(*lists: Iterable[Tokens]) -> bytes:
-    """Of lists of sentences: the same for the same ones only."""
+    """Return a digest of lists of sentences, which is the same only for the same lists."""
     digest = blake2b(digest_size=16)
     for sentences in lists:
         for tokens in sentences:

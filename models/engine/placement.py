@@ -1,8 +1,8 @@
-"""Where in a translation the marks of its sentence belong: where the model would put quotation marks.
+"""Places the marks of a sentence in its translation: where the model would put quotation marks.
 
-The source is read with quotation marks in the place of a pair of marks, and the translation is scored with them
-wherever they might be. The most likely place is where the words between the marks have gone. What the same translations
-score without quotation marks in the source counts against them, in part: where such marks are common anyway.
+The source is read with quotation marks in place of a pair of marks, and the translation is scored with quotation marks
+wherever they might be. The most likely place is where the words between the marks have gone. A part of what the same
+translations score without quotation marks in the source is subtracted, as such marks are common in some places anyway.
 """
 
 import re
@@ -36,23 +36,23 @@ from models.engine.spans import (
 from models.engine.strategies import TokenizedRequest, TorchEngine
 
 _MOST_SCORED: Final = 4
-"""Pairs of a sentence that are looked for in this way; those that follow are placed by proportion."""
+"""How many pairs of a sentence are placed by scores at most; any others are placed by proportion."""
 _UNASKED: Final = 0.3
-"""The part of that which counts, chosen on the dev sets of the shipped models: docs/experiments/japanese-english.md."""
+"""The part that is subtracted, chosen on the dev sets of the shipped models: docs/experiments/japanese-english.md."""
 _LONGEST: Final = 128
-"""Tokens of a sentence, or its translation, that is not too long to be read so many times."""
+"""Most tokens of a sentence or its translation: longer ones are too expensive to read so many times."""
 _MOST_PLACED: Final = 32
-"""Pairs of a sentence that have a place of their own; those that follow are at its end, around nothing."""
+"""How many pairs of a sentence are placed at most; any others go to its end, around nothing."""
 _BEST: Final = 6
-"""How many places of the first quotation mark are tried with every place of the second."""
+"""How many places of the opening quotation mark are tried with every place of the closing one."""
 _TRIED: Final = 4
-"""How many of these are scored whole."""
+"""How many of these spans are scored exactly."""
 _SURE: Final = 4.0
-"""How much more likely the first of these is than the second, in nats, when nothing is gained by scoring them whole."""
+"""How far, in nats, the first of these must be ahead of the second for exact scores to be unnecessary."""
 _SOURCE_QUOTES: Final = ("“", "”")
 _QUOTES: Final = {" ": ('"', '"'), "": ("「", "」")}
 _QUOTE_PIECES: Final = {" ": ('▁"', '"'), "": ("「", "」")}
-"""Those of a translation, by what its language has between sentences."""
+"""The quotation marks of a translation, by what its language has between sentences."""
 _WORD: Final = re.compile(r"\w")
 _BEGIN: Final = re.compile(r"(?<!\w)(?=\w)")
 _END: Final = re.compile(r"(?<=\w)(?!\w)")
@@ -60,16 +60,16 @@ _BETWEEN_SCRIPTS: Final = re.compile(
     r"(?<=[ぁ-ゖ])(?=[^ぁ-ゖ])|(?<=[^ぁ-ゖ])(?=[ぁ-ゖ])|(?<=[ァ-ヺー])(?=[^ァ-ヺー])|(?<=[^ァ-ヺー])(?=[ァ-ヺー])"
 )
 _IN_LATIN: Final = re.compile(r"(?<=[A-Za-z0-9])(?=[A-Za-z0-9])")
-"""Within a word in Latin letters, which in Japanese may be several pieces, and what something else is written for."""
+"""Inside a word in Latin letters, such as a stand-in, which may be several pieces in a Japanese translation."""
 _GAP: Final = {
     " ": re.compile(r"\A|(?<=\s)(?=\S)|(?<=\w)(?![\w'’-])"),
     "": re.compile(r"\A|(?<=[ぁ-ん、。，．！？」』）])(?![ぁ-ん、。，．！？」』）])"),
 }
-"""Where a word ends, for what stands between two; in Japanese behind particles and endings, for it has no spaces."""
+"""Where something may stand between two words; in Japanese, which has no spaces, after particles and endings."""
 
 
 class _Likely(NamedTuple):
-    """A span, and about how likely it is to be in quotation marks: a log-probability, but for what all have."""
+    """A span, and roughly how likely it is to be in quotation marks: a log-probability, up to a constant for all."""
 
     value: float
     span: Span
@@ -77,24 +77,24 @@ class _Likely(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Places marks in translations, by a model that scores them; both languages are spelt as it reads them."""
+    """Places marks in translations with a model that scores them; both languages are spelt as it reads them."""
 
     engine: TorchEngine | None
-    """Where there is none, all is placed by proportion."""
+    """The model that scores; without one, marks are placed without scores, if need be by proportion."""
     tokenizer: Tokenizer
     spelling: Spelling
     target_spelling: Spelling
     language: str
-    """ISO 639 code of the translations, perhaps with a script or region."""
+    """Language of the translations: an ISO 639 code, perhaps with a script or region."""
     longest: int
-    """Tokens of a sentence, or of its translation, that the model has positions for."""
+    """Most tokens of a sentence or its translation that the model has positions for."""
 
     def place(self, request: TokenizedRequest, spelt: Spelt, translation: str, *, scored: bool = True) -> str:
-        """The translation of a request, with places for the marks of the sentence that is `spelt` so.
+        """Return the translation of a request, with places for the marks of its sentence, which is read as `spelt`.
 
-        A pair of marks around all words of its sentence is around the translation, and one around what the model has
-        copied around the copy; where it cannot say where another one belongs, or is not asked (`scored`), that is where
-        it is in the source, by proportion. None crosses another.
+        A pair of marks around all words of the sentence goes around the whole translation, and one around words that
+        the model has copied goes around the copy. If the model cannot tell where a pair belongs, or is not asked
+        (without `scored`), it goes where it is in the source, by proportion. No pair crosses another.
         """
         pairs = spelt.marks.pairs
         if not pairs:
@@ -116,7 +116,7 @@ class Placement:
         *,
         scored: bool,
     ) -> Span:
-        """The span of a pair around words, beside those of others."""
+        """Return the span of a pair around words, given those of other pairs."""
         text, end = spelt.marks.text, len(pieces.text)
         if len(spans) >= _MOST_PLACED:
             return end, end
@@ -132,7 +132,7 @@ class Placement:
         return span or in_proportion(pair, outer, room, pieces)
 
     def _pieces(self, text: str) -> Pieces:
-        """Words begin and end a span; where there are no spaces, pieces, divided where the script changes."""
+        """Tell where spans may begin or end: at words or, without spaces, at pieces, split at changes of script."""
         vocabulary = self.tokenizer.target
         tokens: list[int] = []
         for token in self.tokenizer.encode_target(self.target_spelling.of(text).text):
@@ -155,7 +155,7 @@ class Placement:
         return Pieces(text, tokens, begins, ends, [at for at in places if _GAP[gap].match(text, at)] or places)
 
     def _quoting(self, request: TokenizedRequest, spelt: Spelt, pair: Pair) -> TokenizedRequest:
-        """The request with quotation marks in the place of a pair of marks, and read like the sentence otherwise."""
+        """Return the request with quotation marks in place of a pair of marks, and otherwise read as before."""
         quoted = _quoted(spelt.marks.text, (pair.begin, pair.end), _SOURCE_QUOTES)
         source = self.tokenizer.encode_source(self.spelling.like(quoted, spelt).text)
         return replace(request, example=replace(request.example, source=source))
@@ -163,7 +163,7 @@ class Placement:
     def _if_memory_does(
         self, request: TokenizedRequest, asked: TokenizedRequest, pieces: Pieces, room: Room
     ) -> Span | None:
-        """The most likely span, or none where there is too little memory: no translation is lost for a mark."""
+        """Return the most likely span, or None if memory runs out: a translation must not be lost for a mark."""
         with suppress(torch.OutOfMemoryError), want_of_memory():
             return self._most_likely(request, asked, pieces, room)
         return None
@@ -171,7 +171,7 @@ class Placement:
     def _most_likely(
         self, request: TokenizedRequest, asked: TokenizedRequest, pieces: Pieces, room: Room
     ) -> Span | None:
-        """The span that the model would most likely put in quotation marks when it is asked so, if it can say."""
+        """Return the span that the model would most likely put in quotation marks, given `asked`, if it can tell."""
         quotes = _QUOTES[gap_of(self.language)]
         long = max(len(asked.example.source), len(pieces.tokens) + 2) > min(self.longest, _LONGEST)
         if self.engine is None or not pieces.tokens or long or not self.engine.reads(asked):
@@ -189,7 +189,7 @@ class Placement:
         return likely[gains.index(max(gains))].span
 
     def _likely(self, reading: Reading, pieces: Pieces, room: Room) -> list["_Likely"]:
-        """The most likely spans, by what is likely after each word: as if what closes changed nothing that follows."""
+        """Return the most likely spans by a cheap estimate, as if the closing mark did not affect what follows it."""
         opens, closes = (self.tokenizer.target.piece_to_id(piece) for piece in _QUOTE_PIECES[gap_of(self.language)])
         tokens, places = pieces.tokens, pieces.begins
         ((own, opening),) = reading.score_beside([tokens], opens)
@@ -212,7 +212,7 @@ class Placement:
 
 
 def _alone(marks: Unmarked, pieces: Pieces, spans: Mapping[int, Span]) -> tuple[dict[int, Span], dict[int, int]]:
-    """The places of what is around nothing, and the pairs that some of it is in; within one it keeps its order."""
+    """Return the places of pairs around nothing, and which pairs enclose them; within one, they keep their order."""
     gaps, within, least = dict[int, Span](), dict[int, int](), dict[int | None, int]()
     for number, pair in enumerate(marks.pairs):
         if pair.wide and spans[number][0] < spans[number][1]:
@@ -230,7 +230,7 @@ def _alone(marks: Unmarked, pieces: Pieces, spans: Mapping[int, Span]) -> tuple[
 
 
 def _part_of(marks: Unmarked, number: int | None) -> Span:
-    """What a pair is around in the source; all of it, where there is no pair."""
+    """Return the span that a pair is around in the source; all of the source if there is no pair."""
     return (0, len(marks.text)) if number is None else (marks.pairs[number].begin, marks.pairs[number].end)
 
 

@@ -1,4 +1,4 @@
-"""Requests in text into requests in token ids: what is read of the context, and where a long sentence is divided."""
+"""Turns requests from text into token ids: what is read of the context, and where a long sentence is divided."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -25,28 +25,28 @@ _LENGTH_STEP = 16
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request as what an engine translates: sentences, and clauses of long ones."""
+    """A request in the form that an engine translates: sentences, and clauses of long ones."""
 
     parts: list[TokenizedRequest]
-    """None of a sentence without words of its language."""
+    """Empty for a sentence without words of its language."""
     spelt: list[Spelt]
-    """How each part is read, and what of it is not."""
+    """How each part is read, and what of it is not read."""
     context_size: int
-    """Of the first part: preceding sentences that are read."""
+    """Number of preceding sentences that the first part is read with."""
     verbatim: str = ""
-    """What stands in the place of a translation where there are no parts."""
+    """What to return in place of a translation if there are no parts."""
 
     @property
     def marked(self) -> bool:
-        """Whether there are marks around words, which have to be found in the translation."""
+        """Whether there are marks around words, whose places in the translation have to be found."""
         return any(pair.wide for spelt in self.spelt for pair in spelt.marks.pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Prepares requests for one model; `reader` decides what is read of a context, `spelling` how text is.
+    """Prepares requests for one model; `reader` decides what is read of a context, `spelling` how text is read.
 
-    `target_spelling` is that of translations that are read.
+    `target_spelling` does the same for translations that are read as context or drafts.
     """
 
     manifest: Manifest
@@ -55,14 +55,14 @@ class Preparation:
     spelling: Spelling
     target_spelling: Spelling
     script: Script | None
-    """Of the source language."""
+    """The script of the source language."""
 
     def prepare(
         self, requests: Sequence[TranslationRequest], *, in_context: bool, drafted: bool = False
     ) -> list[Prepared]:
-        """What to translate of each request; `drafted` says whether drafts are read.
+        """Return what to translate for each request; `drafted` says whether drafts are read.
 
-        A sentence that is divided has no draft: nobody knows which part of it belongs to which.
+        The draft of a divided sentence is ignored: it is unknown which part of it belongs to which clause.
 
         Raises:
             SentenceTooLongError: a part that cannot be divided has more tokens than the model has positions.
@@ -76,7 +76,7 @@ class Preparation:
         return self._with_drafts(prepared, requests) if drafted else prepared
 
     def whole(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[TokenizedRequest]:
-        """Each request undivided.
+        """Return each request undivided.
 
         Raises:
             SentenceTooLongError: a sentence has more tokens than the model has positions.
@@ -87,7 +87,7 @@ class Preparation:
         return [self._request(example) for example in examples]
 
     def targets(self, requests: Sequence[TranslationRequest], targets: Sequence[str]) -> Sequence[Tokens]:
-        """Translations that are to be scored.
+        """Return the tokens of translations that are to be scored.
 
         Raises:
             SentenceTooLongError: one has more tokens than the model has positions.
@@ -99,9 +99,9 @@ class Preparation:
         return encoded
 
     def sizes(self, source: str, target: str) -> tuple[int, int]:
-        """Tokens of a sentence and of a translation of it, as `whole` and `targets` give them.
+        """Return the numbers of tokens of a sentence and its translation, as `whole` and `targets` encode them.
 
-        What is verbatim in both is a stand-in in both: an address is a word, not the dozens of pieces that it has.
+        What is verbatim in both is counted as a stand-in: an address is one word, not dozens of pieces.
         """
         read = self.spelling.of(source)
         return len(self.tokenizer.encode_source(read.text)), len(self.tokenizer.encode_target(read.as_read(target)))
@@ -109,9 +109,9 @@ class Preparation:
     def retold(
         self, request: TokenizedRequest, spelt: Spelt, turn: int, missing: Collection[Term]
     ) -> tuple[TokenizedRequest, Spelt] | None:
-        """A part read with other stand-ins, the `turn`th others, and at first with some for the terms that are missing.
+        """Return a part read with the `turn`th other stand-ins, or first of all with some for the missing terms.
 
-        None where there are no others, or it is too long so.
+        None if there are no other stand-ins, or the part is too long with them.
         """
         example = request.example
         standing_in = self.spelling.with_terms(spelt, missing) if missing else spelt
@@ -128,18 +128,18 @@ class Preparation:
         return replace(told, draft=read), other
 
     def alone(self, term: Term) -> TokenizedRequest | None:
-        """A term as a sentence of its own, if it can be one."""
+        """Return a term as a sentence of its own; None if it cannot be one."""
         with suppress(SentenceTooLongError):
             (prepared,) = self.prepare([TranslationRequest(term.source)], in_context=True)
             return prepared.parts[0] if len(prepared.parts) == 1 else None
         return None
 
     def said(self, hypothesis: Hypothesis) -> str:
-        """What a hypothesis says, as the model spells it, with the signs of its language."""
+        """Return the text of a hypothesis, with the punctuation of its language."""
         return with_wide_signs(self.tokenizer.decode_target(hypothesis.tokens), self.manifest.languages.target)
 
     def check_length(self, tokens: Tokens, message: str) -> None:
-        """Refuse more tokens than the model has positions, with a message that has a place for their number.
+        """Refuse more tokens than the model has positions; `message` has a placeholder for their number.
 
         Raises:
             SentenceTooLongError: there are more.
@@ -148,7 +148,7 @@ class Preparation:
             raise SentenceTooLongError(f"{message.format(len(tokens))}; this model accepts at most {limit}")
 
     def _examples(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[Example]:
-        """Sentences with all of their context; each text is encoded once."""
+        """Return the sentences with all of their context; each text is encoded only once."""
         read = requests if in_context else [TranslationRequest(request.source) for request in requests]
         sources = _ids(self._encoded, (text for request in read for text in _sources(request)))
         translations = [self._translations(request) for request in read]
@@ -165,12 +165,12 @@ class Preparation:
         ]
 
     def _pieces(self, texts: Sequence[str]) -> dict[str, Tokens] | None:
-        """Texts in the architecture's own tokenization."""
+        """Return texts in the architecture's own tokenization, by text; None if it has none."""
         pieces = self.reader.pieces([self.spelling.of(text).plain for text in texts])
         return None if pieces is None else dict(zip(texts, pieces, strict=True))
 
     def _translations(self, request: TranslationRequest) -> list[str]:
-        """What is read of the translations of the preceding sentences."""
+        """Return the translations of the preceding sentences as they are read; none if the model does not read them."""
         if not self.reader.reads_target:
             return []
         return [self._translation(sentence.source, sentence.target or "") for sentence in request.preceding]
@@ -180,7 +180,7 @@ class Preparation:
 
     @property
     def _reads_what_was_said(self) -> bool:
-        """Whether a sentence needs of one before it nothing but the source, wherever in the document both are."""
+        """Whether a sentence needs only the sources of those before it, wherever in the document they are."""
         window = self.manifest.window
         return window.kind == "sliding" and window.size > 0 and not self.reader.reads_target
 
@@ -203,11 +203,11 @@ class Preparation:
         return Prepared(read, spelt, len(clauses[0][1].preceding))
 
     def _is_of_others(self, text: str, glossary: Glossary) -> bool:
-        """Whether all words of a text are another language's, and none of them is a term."""
+        """Return whether all words of a text are in a script other than the source language's, and none is a term."""
         return self.script is not None and not self.script.writes(text) and not any(glossary.found(text))
 
     def _sentences(self, texts: Sequence[str], example: Example, *, in_turn: bool) -> list[Example]:
-        """What a request consists of, each sentence with the context of them all, and `in_turn` those before it."""
+        """Return the sentences of a request, each with the request's context and, if `in_turn`, those before it."""
         if len(texts) == 1:
             return [example]
         sentences = self._in_place_of(example, texts)
@@ -216,9 +216,9 @@ class Preparation:
         return [_after(sentences[:number], sentence) for number, sentence in enumerate(sentences)]
 
     def _clauses(self, text: str, example: Example) -> list[tuple[str, Example]]:
-        """A sentence with what is read of its context, or its clauses where it is long, divided where one is too long.
+        """Return a sentence with its context as read, or the clauses of a long one, with too long clauses divided.
 
-        All clauses have the context that leaves room for the longest of them.
+        All clauses have the same context: what leaves room for the longest of them.
         """
         texts, parts = [text], [example]
         if len(example.source) > (limit := self.manifest.limits.split_tokens):
@@ -238,7 +238,7 @@ class Preparation:
         return list(self.tokenizer.encode_sources([self.spelling.of(text).text for text in texts]))
 
     def _in_place_of(self, example: Example, texts: Sequence[str]) -> list[Example]:
-        """Each text with the context of an example."""
+        """Return each text with the context of an example."""
         parts = [replace(example, source=tokens) for tokens in self._encoded(texts)]
         if example.own is None:
             return parts
@@ -256,26 +256,26 @@ class Preparation:
         ]
 
     def _request(self, example: Example) -> TokenizedRequest:
-        # CTranslate2 takes one maximum length for a call: with the source's length rounded up, many share one.
+        # CTranslate2 takes one maximum length per call: with the source's length rounded up, many requests share one.
         rounded = -(-len(example.source) // _LENGTH_STEP) * _LENGTH_STEP
         limit = max_target_length(rounded, self.manifest.decoding, self.manifest.backbone.max_length)
         return TokenizedRequest(example, limit)
 
 
 def _size(example: Example) -> int:
-    """Tokens of a sentence itself, in all tokenizations."""
+    """Return the tokens of a sentence without its context, summed over all tokenizations."""
     return len(example.source) + (0 if example.own is None else _size(example.own))
 
 
 def _after(before: Sequence[Example], sentence: Example) -> Example:
-    """A sentence with others between it and its context, in all tokenizations."""
+    """Insert other sentences between a sentence and its preceding context, in all tokenizations."""
     preceding = [*sentence.preceding, *(one.source for one in before)]
     own = sentence.own and _after([one.own for one in before if one.own], sentence.own)
     return replace(sentence, preceding=preceding, own=own)
 
 
 def _with_source(chosen: Example, part: Example) -> Example:
-    """The context of one and the sentence of another."""
+    """Return an example with the context of one and the sentence of another."""
     own = None if chosen.own is None or part.own is None else _with_source(chosen.own, part.own)
     return replace(chosen, source=part.source, own=own)
 

@@ -1,4 +1,4 @@
-"""What a runtime is asked and what it answers: plain data, without torch, for both ends of a pipe."""
+"""The requests and results of a runtime: plain data, without torch, for both ends of a connection."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,9 +10,9 @@ Strategy = Literal["direct", "sentence", "rerank", "verify"]
 """How a model translates.
 
 - `direct`: with its context;
-- `sentence`: by its sentence backbone, whatever context there is;
-- `rerank`: as many translations as the beam is wide are proposed by the backbone, and the model with context chooses;
-- `verify`: as `direct` and greedy, faster where there is a draft: as much of it is kept as `direct` would give.
+- `sentence`: with its sentence backbone, ignoring any context;
+- `rerank`: the backbone proposes as many translations as the beam is wide, and the model with context chooses;
+- `verify`: like greedy `direct`, but faster if there is a draft, of which it keeps what `direct` would produce.
 """
 
 
@@ -24,38 +24,38 @@ class TranslationRequest:
     preceding: tuple[Sentence, ...] = ()
     following: tuple[Sentence, ...] = ()
     growing: bool = False
-    """Whether the document may still grow: none of its sentences was translated with those that follow it."""
+    """Whether the document may still grow, so that none of its sentences was translated with following ones."""
     draft: str | None = None
-    """What the translation may be, which only the strategy `verify` reads."""
+    """A guess at the translation, which only the strategy `verify` reads."""
     parts: tuple[str, ...] = ()
-    """Where `source` is more than one sentence, which they are; joined they are the source."""
+    """The sentences of `source` if it is more than one; joined, they are the source."""
     terms: tuple[Term, ...] = ()
-    """Of a glossary those that the source may have, which the translation has to say."""
+    """The terms of a glossary that may be in the source, and which the translation then has to use."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheUse:
-    """How often states of the context were kept from an earlier request, and how often they were not."""
+    """How often states of the context were reused from an earlier request (hits), and how often not (misses)."""
 
     hits: int = 0
     misses: int = 0
 
     def __sub__(self, other: "CacheUse") -> "CacheUse":
-        """What came after `other`."""
+        """Return the use since `other`."""
         return CacheUse(self.hits - other.hits, self.misses - other.misses)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to translate; without a beam size, the bundle's own, and 1 to verify; without alpha or patience, its own."""
+    """How to translate; None stands for the bundle's own value (for the beam size of `verify`, 1)."""
 
     strategy: Strategy = "direct"
     beam_size: int | None = None
     n_best: int = 1
     alpha: float | None = None
-    """Of `DecodingConfig`: how much search prefers longer translations."""
+    """How much the search prefers longer translations; see `DecodingConfig`."""
     patience: float | None = None
-    """Of `DecodingConfig`: for how many translations a beam search waits."""
+    """How many translations a beam search waits for; see `DecodingConfig`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +68,21 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The best translation of a sentence, and what it was made with."""
+    """The best translation of a sentence, with details of how it was made."""
 
     text: str
     score: float
     """Mean log-probability per token, end of sentence included."""
     context_size: int
-    """Preceding sentences that were used."""
+    """Number of preceding sentences that were used."""
     tokens: int
-    """Target tokens generated, without the end of sentence."""
+    """Number of target tokens generated, without the end of sentence."""
     alternatives: tuple[Alternative, ...]
-    """The next best ones, where more than one was asked for."""
+    """The next best translations, if more than one was requested."""
     kept: int = 0
-    """Of the target tokens those that the draft had."""
+    """Number of target tokens taken over from the draft."""
 
     @classmethod
     def given(cls, text: str) -> "Translation":
-        """A text that no model has made."""
+        """Return a text that no model has produced, as a translation."""
         return cls(text, 0.0, 0, 0, ())

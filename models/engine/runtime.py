@@ -1,7 +1,7 @@
-"""A bundle, or a checkpoint, ready to translate: sentences in their context in, text out.
+"""A bundle or checkpoint, ready to translate: takes sentences with their context, and returns text.
 
-Pure: the answer for one request depends on nothing else that is asked with it. Knows nothing of documents that grow,
-of clients or of time.
+Pure: the answer for one request does not depend on the other requests in the same call. Knows nothing about growing
+documents, clients or time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,11 +44,11 @@ from models.training.checkpoints import is_checkpoint, load_checkpoint, load_mod
 DEFAULT_OPTIONS: Final = Options()
 WIDEST_BEAM: Final = 64
 MOST_REPEATED: Final = 32
-"""Tokens that repetitions of an n-gram may fill: a row of ten characters that are three tokens each goes through."""
+"""Most tokens that repetitions of an n-gram may fill; a row of ten characters of three tokens each is still allowed."""
 
 
 class Runtime:
-    """Translates and scores with one model; not to be used by two threads at once."""
+    """Translates and scores with one model; not thread-safe."""
 
     def __init__(
         self, manifest: Manifest, tokenizer: Tokenizer, reader: ContextReader, engines: Mapping[Strategy, Engine]
@@ -65,7 +65,7 @@ class Runtime:
         self._placement = Placement(scores, tokenizer, *spellings, language, longest)
         self._joins_source = reader.joins_source
         self.no_sentence_model = ""
-        """Why there is none, where it is known."""
+        """Why there is no sentence model, if that is known."""
         self._wordings = Wordings()
 
     @classmethod
@@ -73,15 +73,15 @@ class Runtime:
         """Load a bundle.
 
         Args:
-            folder: of the bundle.
-            device: a name of torch's, as `cpu` or `cuda:1`.
-            compute_type: `float32`, `int8`, `bfloat16` or `auto` (see `resolve_compute_type`). In int8 what torch
-                decodes, and its score, depend on nothing else in the batch; in float32 a score does in its last digits,
-                and so does the choice between translations that are as good; in bfloat16, now and then, any choice.
-            threads: that compute on a CPU, of torch in this whole process.
+            folder: folder of the bundle.
+            device: a device name of torch, such as `cpu` or `cuda:1`.
+            compute_type: `float32`, `int8`, `bfloat16` or `auto` (see `resolve_compute_type`). In int8, what torch
+                decodes and its score do not depend on the rest of the batch. In float32, the last digits of a score do,
+                and so does the choice between equally good translations; in bfloat16, now and then, any choice.
+            threads: number of threads that compute on a CPU, for torch in this whole process.
 
         Raises:
-            BundleError: it is damaged, of an unknown format, or the device or compute type is not offered.
+            BundleError: it is damaged or of an unknown format, or the device or compute type is not supported.
         """
         manifest = Manifest.load(folder)
         manifest.verify(folder)
@@ -96,7 +96,7 @@ class Runtime:
         place(model, device, computed, threads, to_serve=True)
         if model.architecture.pretrained is not None:
             model.architecture.pretrained = BundledBert(folder / BERT, device, computed, threads)
-        # On a CPU as it is stored, if nothing else is asked for; CTranslate2 may have int8 where torch has not.
+        # By default, compute on a CPU in the stored type: CTranslate2 may support int8 where torch does not.
         stored = manifest.quantization if (compute_type, device) == ("auto", "cpu") else computed
         direct: Engine
         if model.architecture.joins_source:
@@ -113,10 +113,10 @@ class Runtime:
 
     @classmethod
     def open(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
-        """Load a bundle or a checkpoint; of a checkpoint, all engines are torch's. Arguments as of `load`.
+        """Load a bundle or a checkpoint, whose engines are all torch's; the arguments are those of `load`.
 
-        A checkpoint whose backbone is no longer that of step one, and whose step one is gone, translates with context
-        only.
+        A checkpoint whose backbone is no longer that of step one, and whose step one is gone, translates only with
+        context.
 
         Raises:
             BundleError: the bundle cannot be served.
@@ -150,17 +150,17 @@ class Runtime:
         model: TranslationModel,
         sentence: TranslationModel | None = None,
     ) -> "Runtime":
-        """A runtime on a model in memory, and its sentence model where it is wanted, both in evaluation mode."""
+        """Make a runtime of a model in memory, and its sentence model if wanted, both in evaluation mode."""
         engines: dict[Strategy, Engine] = {"direct": TorchEngine(model)}
         if sentence is not None:
             engines["sentence"] = TorchEngine(sentence)
         return cls(describe(config, tokenizer, model.architecture), tokenizer, model.architecture, engines)
 
     def check(self, request: TranslationRequest, options: Options) -> None:
-        """Say why a request cannot be translated, before it meets others in a batch.
+        """Check that a request can be translated, before it joins others in a batch.
 
         Raises:
-            UnsupportedOptionError: there is no such strategy or beam.
+            UnsupportedOptionError: the strategy or the beam size is not supported.
             SentenceTooLongError: the sentence is too long, and cannot be divided.
         """
         self._search_options(options)
@@ -168,7 +168,7 @@ class Runtime:
         self.prepare([request], options)
 
     def prepare(self, requests: Sequence[TranslationRequest], options: Options) -> list[Prepared]:
-        """What an engine is asked for each request.
+        """Return what to ask an engine for each request.
 
         Raises:
             SentenceTooLongError: a sentence is too long, and cannot be divided.
@@ -177,12 +177,12 @@ class Runtime:
         return self._preparation.prepare(requests, in_context=self._in_context(options), drafted=drafted)
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
-        """Translate sentences, each in its context, in their order; one without words gives itself.
+        """Translate sentences, each in its context, in order; a sentence without words is returned as it is.
 
-        Of a request that is several sentences each is translated alone, with those before it as context too, unless the
-        model reads translations or blocks. A sentence longer than training has seen is translated in parts that end
-        with clauses, each with the same context. A part is tried again where stand-ins do not come back, or terms are
-        not said. The score is that of all tokens of all parts, and alternatives are made of their alternatives in turn.
+        If a request consists of several sentences, each is translated separately, with those before it as further
+        context unless the model reads translations or blocks. A sentence longer than those in training is translated in
+        parts that end with clauses, all with the same context. A part is tried again if stand-ins are lost or terms are
+        missing. The score is over all tokens of all parts, and the nth alternative joins those of all parts.
 
         Raises:
             RequestError: what `check` raises for any of them.
@@ -197,10 +197,10 @@ class Runtime:
         return [self._translation(*each) for each in zip(prepared, tried, strict=True)]
 
     def flow(self, options: Options) -> Flow[TranslationRequest, Translation]:
-        """A flow that translates requests as they come, each as `translate` does; they are checked before.
+        """Return a flow that translates requests as they come, like `translate`; they must have passed `check`.
 
         Raises:
-            UnsupportedOptionError: there is no such strategy or beam.
+            UnsupportedOptionError: the strategy or the beam size is not supported.
         """
         parts = self.engine(options.strategy).flow(self._search_options(options))
         return TextFlow(
@@ -213,7 +213,7 @@ class Runtime:
     def score(
         self, requests: Sequence[TranslationRequest], targets: Sequence[str], options: Options = DEFAULT_OPTIONS
     ) -> list[float]:
-        """The log-probability of each target as a whole, end of sentence included, in its context.
+        """Return the log-probability of each target as a whole, including the end of sentence, in its context.
 
         Raises:
             SentenceTooLongError: a source or a target has more tokens than the model has positions.
@@ -224,15 +224,15 @@ class Runtime:
         return [sum(values) for values in self.engine(options.strategy).log_probabilities(sources, encoded)]
 
     def sizes(self, sentence: Sentence) -> tuple[int, int]:
-        """Tokens of a sentence and of its translation as `score` reads them, without the ends of sentence."""
+        """Return the numbers of tokens of a sentence and its translation as `score` reads them, without their ends."""
         return self._preparation.sizes(sentence.source, sentence.target or "")
 
     def cache_use(self) -> CacheUse:
-        """How often states of the context were kept from an earlier request, since the runtime was loaded."""
+        """Return how often states of the context were reused from an earlier request, since the runtime was loaded."""
         return self._engines["direct"].cache_use()
 
     def engine(self, strategy: Strategy) -> Engine:
-        """What translates token ids by a strategy.
+        """Return the engine that translates token ids by a strategy.
 
         Raises:
             UnsupportedOptionError: there is no such strategy.
@@ -257,7 +257,7 @@ class Runtime:
         largest = min(WIDEST_BEAM, (self.manifest.vocabulary.target - 4) // 2)
         if beam_size > max(1, largest):
             raise UnsupportedOptionError(f"beam_size {beam_size} is too large: this model offers at most {largest}")
-        # CTranslate2, which searches for the others, has no such guard.
+        # CTranslate2, which does the search for the others, has no guard against repetitions.
         guarded = options.strategy in {"direct", "verify"} and not self._joins_source
         most_repeated = MOST_REPEATED if guarded else None
         return SearchOptions(
@@ -280,7 +280,7 @@ class Runtime:
         best, *others = [self._joined(parts, rank) for rank in ranks]
         chosen = [hypotheses[0] for _, _, hypotheses in parts]
         tokens, kept = sum(len(each.tokens) for each in chosen), sum(each.kept for each in chosen)
-        # A hypothesis may be a space, or bytes of no character: that is no translation to choose.
+        # A hypothesis may be a space, or bytes that form no character: neither is a translation to offer.
         alternatives = tuple(other for other in others if other.text)
         return Translation(best.text, best.score, prepared.context_size, tokens, alternatives, kept)
 
@@ -298,9 +298,8 @@ class Runtime:
 class WindowTranslator:
     """A runtime as evaluation sees it: translates and scores windows of documents, always with the same options.
 
-    Translations have the terms of the glossary; what the memory has is not translated.
-
-    A window's current sentence may have a draft as its target, which the strategy `verify` reads.
+    Translations use the terms of the glossary; what is in the memory is taken from it and not translated. A window's
+    current sentence may have a draft as its target, which the strategy `verify` reads.
     """
 
     runtime: Runtime
@@ -314,7 +313,7 @@ class WindowTranslator:
         return self.options.strategy != "sentence" and self.runtime.manifest.reads_target_context
 
     def translate(self, windows: Sequence[Window]) -> list[Translation]:
-        """A translation of each window's current sentence."""
+        """Translate each window's current sentence."""
         known = [self.memory.find(window.current.source) for window in windows]
         requests = [_request_of(window) for window, text in zip(windows, known, strict=True) if text is None]
         asked = [replace(request, terms=self.glossary.may_be_in(request.source)) for request in requests]
@@ -322,15 +321,15 @@ class WindowTranslator:
         return [next(translated) if text is None else Translation.given(text) for text in known]
 
     def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:
-        """The log-probability of each target as the translation of its window's current sentence."""
+        """Return the log-probability of each target as the translation of its window's current sentence."""
         return self.runtime.score([_request_of(window) for window in windows], targets, self.options)
 
     def count_tokens(self, sentence: Sentence) -> int:
-        """Tokens of a sentence's translation as it is scored, without the end of sentence."""
+        """Return the number of tokens of a sentence's translation as it is scored, without the end of sentence."""
         return self.runtime.sizes(sentence)[1]
 
     def fits(self, sentence: Sentence) -> bool:
-        """Whether neither a sentence nor its translation has more tokens than the model has positions."""
+        """Return whether neither a sentence nor its translation has more tokens than the model has positions."""
         return max(self.runtime.sizes(sentence)) <= self.runtime.manifest.limits.source_tokens
 
 

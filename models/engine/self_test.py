@@ -1,7 +1,7 @@
-"""Whether a bundle that has just been loaded translates as it should, before anybody relies on it.
+"""Tests that a bundle that has just been loaded translates as it should, before anybody relies on it.
 
-It is tried on sentences made of its tokenizer's own pieces: any language has them, and they are the same every time.
-Imports no torch: it sees what a runtime offers.
+The test sentences are made of pieces of its own tokenizer: every language has them, and they are the same every time.
+Imports no torch: it only uses the interface of a runtime.
 """
 
 import math
@@ -16,42 +16,43 @@ from models.engine.requests import Options, Strategy, Translation, TranslationRe
 from models.errors import SelfTestError
 
 STRATEGIES: Final[tuple[Strategy, ...]] = ("direct", "sentence")
-"""The second one only where the bundle has a sentence model."""
+"""The strategies to test; the second one only if the bundle has a sentence model."""
 EXACT: Final = 1e-3
-"""Nats a token: the most by which a score may depend on the batch where arithmetic is float32 or int8, on a CPU."""
+"""How much a score may depend on the batch, in nats per token, if arithmetic is float32 or int8 on a CPU."""
 ROUNDED: Final = 0.05
-"""The same in 16 bits, or on a GPU, where rounding depends on the shape of a batch."""
+"""The same in 16 bits or on a GPU, where rounding depends on the shape of the batch."""
 DIVERGED: Final = 1.0
-"""And between translations that differ, since rounding decided a word and all that follows it goes another way."""
+"""The same between translations that differ because rounding decided a word, which changes all that follows."""
 _LENGTHS: Final = (3, 7, 5)
-"""Pieces of each probe: different, so that in a batch all but one are padded."""
+"""Number of pieces of each probe; all different, so that all but one are padded in a batch."""
 _WORD_BOUNDARY: Final = "\u2581"
 
 
 class Tested(Protocol):
-    """What is tested: `models.engine.runtime.Runtime`."""
+    """The interface of what is tested: `models.engine.runtime.Runtime`."""
 
     @property
     def manifest(self) -> Manifest:
-        """What the bundle says of itself."""
+        """The bundle's manifest."""
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """Its vocabularies."""
+        """The bundle's tokenizer."""
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
-        """A translation for each request, in their order."""
+        """Return a translation for each request, in order."""
 
 
 def self_test(runtime: Tested, *, tolerance: float = EXACT) -> None:
-    """Translate a few sentences, with context and without, each alone and all together, by every strategy.
+    """Translate a few sentences by every strategy, with and without context, each alone and all together.
 
     Args:
         runtime: what is tested.
-        tolerance: nats a token by which a score may depend on the batch, and within which translations are a tie.
+        tolerance: how much a score may depend on the batch, in nats per token; differing translations within it are a
+            tie.
 
     Raises:
-        SelfTestError: something is empty, no number, or depends on the batch; says what.
+        SelfTestError: a result is empty, not a number, or depends on the batch; the message says which.
     """
     requests = probes(runtime.tokenizer)
     reads_context = runtime.manifest.window.size > 0
@@ -67,14 +68,14 @@ def self_test(runtime: Tested, *, tolerance: float = EXACT) -> None:
 
 
 def probes(tokenizer: Tokenizer) -> list[TranslationRequest]:
-    """A sentence alone, one after another, and one after two; each with made-up translations."""
+    """Return three requests, with zero, one and two preceding sentences, which have made-up translations."""
     sources = _texts(tokenizer.source_pieces)
     history = [Sentence(*texts) for texts in zip(sources, _texts(tokenizer.target_pieces), strict=True)]
     return [TranslationRequest(source, tuple(history[:position])) for position, source in enumerate(sources)]
 
 
 def _texts(pieces: Sequence[str]) -> list[str]:
-    """Texts of pieces from all over a vocabulary; of letters, if it has any but special ones."""
+    """Make texts of pieces from all over a vocabulary, without the special ones; only of letters, if it has any."""
     usable = pieces[len(SPECIAL_PIECES) :]
     words = [piece for piece in usable if piece.strip(_WORD_BOUNDARY).isalpha()] or usable
     needed = sum(_LENGTHS)
@@ -102,7 +103,7 @@ def _check_sound(found: Translation, strategy: Strategy) -> None:
 
 
 def _check_equal(alone: Translation, together: Translation, strategy: Strategy, tolerance: float) -> None:
-    """Where two translations are as good as each other, rounding decides between them."""
+    """Check that two translations are equal, or so close that rounding may have decided between them."""
     difference, differ = abs(alone.score - together.score), alone.text != together.text
     if difference > (DIVERGED if differ and tolerance >= ROUNDED else tolerance):
         what = "translation" if differ else "score of a translation"

@@ -1,4 +1,4 @@
-"""Spans of a translation that marks may be around, and places between its words, so that none crosses another."""
+"""Finds spans of a translation for pairs of marks, and places between its words, such that no pairs cross."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,27 +12,27 @@ from models.data.word_edges import places_of
 
 Span = tuple[int, int]
 _TRIED: Final = 6
-"""How many of the places that are near are tried together with others."""
+"""How many of the nearest places for the beginning are tried with as many for the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Where in a translation a span may be: within another one, and beside those that are there."""
+    """The part of a translation where a span may be: within another span, and not overlapping those already taken."""
 
     begin: int
     end: int
     taken: Sequence[Span]
 
     def begins(self, places: Iterable[int]) -> list[int]:
-        """Of places, those where a span may begin."""
+        """Return those of the places where a span may begin."""
         return [at for at in places if self.begin <= at < self.end and not any(a <= at < b for a, b in self.taken)]
 
     def ends(self, places: Iterable[int]) -> list[int]:
-        """Of places, those where a span may end."""
+        """Return those of the places where a span may end."""
         return [at for at in places if self.begin < at <= self.end and not any(a < at <= b for a, b in self.taken)]
 
     def spans(self, begins: Sequence[int], ends: Sequence[int]) -> list[Span]:
-        """From each beginning to each end behind it, with nothing taken between."""
+        """Return the spans from each beginning to each later end that do not overlap any taken one."""
         return [
             (begin, end)
             for begin in begins
@@ -41,35 +41,35 @@ class Room:
         ]
 
     def gaps(self, places: Iterable[int]) -> list[int]:
-        """Of places, those where something may stand alone: between words of the span itself, or at its ends."""
+        """Return those of the places where something may stand alone, outside taken spans, and the ends of the room."""
         free = [at for at in places if not any(a < at < b for a, b in self.taken)]
         return [self.begin, *(at for at in free if self.begin < at < self.end), self.end]
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """A translation as tokens, with the places where a span may begin, or end, and the numbers of the tokens there."""
+    """A translation as tokens, with the places where a span may begin or end, each with its token's index."""
 
     text: str
     tokens: list[int]
     begins: dict[int, int]
     ends: dict[int, int]
     gaps: list[int]
-    """The places between words; all, where none is known."""
+    """The places between words; all places if none is known to be between words."""
 
 
 def room_of(pairs: Sequence[Pair], spans: Mapping[int, Span], pair: Pair, size: int) -> tuple[int | None, Room]:
-    """Where in a translation of that size a pair may be, beside those that have spans.
+    """Find where in a translation a pair may be, given the spans of other pairs.
 
     Args:
-        pairs: of the sentence.
-        spans: of pairs around words, by their numbers; each has one before those within it.
-        pair: one of the others.
-        size: of the translation.
+        pairs: all pairs of the sentence.
+        spans: the spans of pairs around words, by their numbers; outer pairs come before those within them.
+        pair: one of the other pairs.
+        size: length of the translation in characters.
 
     Returns:
-        The number of the innermost pair that it is in, and the room in the span of that; at the edge of a pair in the
-        source, what is around nothing is not in it.
+        The number of the innermost pair that encloses it, and the room in that one's span. A pair around nothing that
+        is at the edge of another one in the source is not enclosed by it.
     """
     outer, room, beside = None, (0, size), list[Span]()
     for number, span in spans.items():
@@ -83,7 +83,7 @@ def room_of(pairs: Sequence[Pair], spans: Mapping[int, Span], pair: Pair, size: 
 
 
 def around_all(text: str, pair: Pair, outer: Span, room: Room, ends: Iterable[int]) -> Span | None:
-    """All of the room, for a pair with nothing but signs beside it; a full stop stays outside if it is outside."""
+    """Return all of the room, for a pair with only punctuation outside it; a full stop outside it stays outside."""
     if room.taken or any(map(str.isalnum, text[outer[0] : pair.begin] + text[pair.end : outer[1]])) or not pair.wide:
         return None
     inside = room.end if pair.end == outer[1] else max(room.ends(ends), default=room.end)
@@ -91,7 +91,7 @@ def around_all(text: str, pair: Pair, outer: Span, room: Room, ends: Iterable[in
 
 
 def around_copy(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | None:
-    """What is in the translation as it is in the sentence, once in both: a number, a placeholder, a name in Latin."""
+    """Return the span of what occurs once in both sentence and translation: a number, placeholder or Latin name."""
     text = spelt.as_read(spelt.marks.text[pair.begin : pair.end])
     if not (text.isascii() and len(text) > 1 and text.isalnum()):
         return None
@@ -104,9 +104,9 @@ def around_copy(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | 
 
 
 def around_term(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | None:
-    """What is said for a term of the sentence, where the pair is around the term and both are there once.
+    """Return the span of a term's translation, if the pair is around the term and both occur exactly once.
 
-    A stand-in is there for one occurrence of the term alone.
+    A stand-in stands for a single occurrence of the term.
     """
     found = list(Glossary(spelt.terms).found(spelt.marks.text))
     term = next((each.term for each in found if (each.begin, each.end) == (pair.begin, pair.end)), None)
@@ -126,13 +126,13 @@ def around_term(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | 
 
 
 def _said_for(spelt: Spelt, term: Term, text: str) -> list[Span]:
-    """Where a translation says a term, or what the model says for it by itself."""
+    """Return where a translation has a term, or else the model's own wording for it."""
     wordings = [wording for wording, other in spelt.worded if other == term]
     return list(term.places(text)) or [place for wording in wordings for place in places_of(wording, text)]
 
 
 def in_proportion(pair: Pair, outer: Span, room: Room, pieces: Pieces) -> Span:
-    """A span as far from the beginning of the room, and as long, as in that part of the source, as near as may be."""
+    """Return the span nearest to the pair's position and length in the source, scaled from `outer` to the room."""
     begin, end = (_share(at, outer, room) for at in (pair.begin, pair.end))
     begins, ends = room.begins(pieces.begins), room.ends(pieces.ends)
     if spans := room.spans(_near(begin, begins), _near(end, ends)):
@@ -142,9 +142,9 @@ def in_proportion(pair: Pair, outer: Span, room: Room, pieces: Pieces) -> Span:
 
 
 def gap_in_proportion(text: str, pair: Pair, outer: Span, room: Room, pieces: Pieces, least: int) -> Span:
-    """The place between words for what is around nothing, as in proportion; not before that of another, `least`.
+    """Return the place between words for a pair around nothing, by proportion, but not before `least`.
 
-    Behind the last word, where no word follows in the source, as the mark of a note is before a full stop.
+    It is after the last word if no word follows in the source, as with the mark of a note before a full stop.
     """
     wanted = _share(pair.begin, outer, room)
     if not any(map(str.isalnum, text[pair.end : outer[1]])):

@@ -1,4 +1,4 @@
-"""Ways to translate tokenized sentences: what every engine behind a runtime offers, and the one that is torch."""
+"""Ways to translate tokenized sentences: the interface of every engine behind a runtime, and the engine in torch."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,22 +24,22 @@ from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.search import new_search
 
 RECALLED = 256
-"""Sentences whose memories are at hand together, where a model has any."""
+"""How many sentences have their memories at hand at once, if a model has memories."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedRequest:
-    """A sentence with the context that is used, and how long its translation may be."""
+    """A sentence with the context that is used, and the maximum length of its translation."""
 
     example: Example
     max_length: int
     """The most target tokens to generate, end of sentence included."""
     draft: Tokens = ()
-    """What the translation may be; empty where there is none."""
+    """A guess at the translation; empty if there is none."""
 
     @property
     def size(self) -> int:
-        """Tokens that it counts in a batch: of its sentence, or a share of its contexts, if that is more."""
+        """How many tokens it counts as in a batch: those of its sentence or, if more, a share of its context's."""
         example = self.example
         sides = [example.preceding, example.translations, example.following]
         if (own := example.own) is not None:
@@ -48,37 +48,38 @@ class TokenizedRequest:
 
 
 class Engine(Protocol):
-    """Translates and scores; the result for one request depends on nothing else that is asked with it."""
+    """Translates and scores; the result for one request does not depend on the other requests in the same call."""
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
+        """The device that it computes on."""
 
     def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
-        """For each request its `n_best` hypotheses, best first."""
+        """Return the `n_best` hypotheses of each request, best first."""
 
     def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
-        """A flow in which requests are translated as they come; it has nothing to do yet."""
+        """Return an empty flow in which requests are translated as they come."""
 
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
-        """For each request the log-probability of every token of its target, and of the end of sentence."""
+        """Return, for each request, the log-probability of every token of its target and of the end of sentence."""
 
     def score_candidates(
         self, requests: Sequence[TokenizedRequest], candidates: Sequence[Sequence[Tokens]]
     ) -> list[list[list[float]]]:
-        """For each request, and each of its candidates, of which it has some, what `log_probabilities` gives."""
+        """Return what `log_probabilities` gives, for each candidate of each request, which has at least one."""
 
     def cache_use(self) -> CacheUse:
-        """How often states of the context were kept, since the engine was made."""
+        """Return how often states of the context were reused since the engine was made, and how often not."""
 
     def free(self) -> None:
-        """Give back the memory that is kept for later batches; the device has none left."""
+        """Give back the memory that is cached for later batches; called when the device has none left."""
 
 
 class TorchEngine:
     """A translation model in torch, with the context that its architecture reads.
 
-    Where sentences leave something to the next ones, it is kept, and read again from the texts where it is not.
+    If sentences leave a memory to the next ones, it is kept; where it is not kept any more, it is made again from the
+    texts.
     """
 
     def __init__(
@@ -87,9 +88,9 @@ class TorchEngine:
         """Translate with `model`, which is in evaluation mode, on its device and in its precision.
 
         Args:
-            model: that translates and scores.
-            memories: in place of new ones.
-            decoder: of the model, in place of the one that keeps what it has computed.
+            model: the model that translates and scores.
+            memories: replaces the engine's own memories.
+            decoder: a decoder of the model, in place of the default one, which caches what it has computed.
         """
         self.model = model
         self._decoder = decoder or decoder_of(model)
@@ -100,56 +101,56 @@ class TorchEngine:
 
     @property
     def device(self) -> torch.device:
-        """The model's."""
+        """The model's device."""
         return self._device
 
     def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
-        """For each request its `n_best` hypotheses, best first."""
+        """Return the `n_best` hypotheses of each request, best first."""
         return [found for part in self._parts(requests) for found in run(self.flow(options), part)]
 
     def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
-        """A flow in which requests are translated as they come; finished ones make room for others."""
+        """Return a flow in which requests are translated as they come; finished ones make room for others."""
         begin = partial(new_search, self._decoder, options)
         continuous = Continuous(begin, self._decoder, self._batch_of, self._budget)
         return _Remembering(continuous, self._recall, self._memories)
 
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
-        """For each request the log-probability of every token of its target, and of the end of sentence."""
+        """Return, for each request, the log-probability of every token of its target and of the end of sentence."""
         return [values for (values,) in self.score_candidates(requests, [[target] for target in targets])]
 
     def score_candidates(
         self, requests: Sequence[TokenizedRequest], candidates: Sequence[Sequence[Tokens]]
     ) -> list[list[list[float]]]:
-        """For each request, and each of its candidates, what `log_probabilities` gives; each sentence is read once."""
+        """Return what `log_probabilities` gives, for each candidate of each request; each sentence is read once."""
         remaining = iter(candidates)
         return [
             values for part in self._parts(requests) for values in self._score(part, list(islice(remaining, len(part))))
         ]
 
     def reads(self, request: TokenizedRequest) -> bool:
-        """Whether nothing that the model reads is missing, as its own tokenization is where no context is read."""
+        """Return whether a request has all that the model reads; its own tokenization is missing without context."""
         return self.model.architecture.pretrained is None or request.example.own is not None
 
     def read(self, request: TokenizedRequest) -> Reading:
-        """Read the sentence of a request with its context, to score translations of it."""
+        """Read the sentence of a request with its context, in order to score translations of it."""
         (memory,) = self._recall([request])
         return Reading.of(self.model, self._batch_of([_Recalled.of(request, memory)]))
 
     @property
     def caches(self) -> list[Recent[Any, Any]]:
-        """States of the context that are kept from one call to the next; none, if the architecture keeps none."""
+        """The caches of context states that are kept from one call to the next; empty if the architecture has none."""
         return [*self.model.architecture.caches(), *([] if self._memories is None else [self._memories.kept])]
 
     def cache_use(self) -> CacheUse:
-        """How often states of the context were kept, since the engine was made."""
+        """Return how often states of the context were reused since the engine was made, and how often not."""
         return CacheUse(sum(cache.hits for cache in self.caches), sum(cache.misses for cache in self.caches))
 
     def free(self) -> None:
-        """Give back the memory that the decoder keeps for later batches."""
+        """Give back the memory that the decoder caches for later batches."""
         self._decoder.free()
 
     def _parts(self, requests: Sequence[TokenizedRequest]) -> Iterator[Sequence[TokenizedRequest]]:
-        """All requests at once, or as many as their memories allow: those of a document stand together."""
+        """Yield all requests at once, or as many as may have memories at hand: those of a document are adjacent."""
         size = max(1, len(requests)) if self._memories is None else RECALLED
         return (requests[start : start + size] for start in range(0, len(requests), size))
 
@@ -180,12 +181,12 @@ class TorchEngine:
 
 @dataclass(frozen=True, slots=True)
 class _Recalled:
-    """A request, and what the sentence before it has left, where the model reads that."""
+    """A request, and the memory that the sentence before it has left, if the model reads memories."""
 
     request: TokenizedRequest
     memory: Memory | None
     size: int
-    """The request's, which is asked for at every step."""
+    """The request's size, stored because it is needed at every step."""
 
     @classmethod
     def of(cls, request: TokenizedRequest, memory: Memory | None) -> "_Recalled":
@@ -201,7 +202,7 @@ class _Recalled:
 
 
 class _Remembering:
-    """A flow that recalls what its requests go on from, and keeps what they leave."""
+    """A flow that recalls the memories that its requests continue from, and keeps those that they leave."""
 
     def __init__(
         self,

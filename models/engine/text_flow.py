@@ -1,4 +1,4 @@
-"""Requests in text, in a flow of the parts that they are divided into."""
+"""A flow of requests in text, on top of a flow of the parts that they are divided into."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from models.search.hypotheses import Hypothesis
 
 @dataclass
 class _Divided:
-    """A request, the tries for its parts, and those that are in the flow by their numbers."""
+    """A request, the attempts for its parts, and the numbers of those that are in the flow."""
 
     key: int
     prepared: Prepared
@@ -22,7 +22,7 @@ class _Divided:
 
 
 class TextFlow:
-    """Translates requests as their parts are done; satisfies `models.engine.flow.Flow`."""
+    """Translates requests in parts, and joins them when all are done; satisfies `models.engine.flow.Flow`."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class TextFlow:
         attempts: Callable[[Prepared], list[Attempts]],
         translation: Callable[[Prepared, Sequence[Attempts]], Translation],
     ) -> None:
-        """Have `prepare` divide requests, `parts` translate them in `attempts`, and `translation` join the best."""
+        """Have `prepare` divide requests, `parts` run the `attempts` for each, and `translation` join the best."""
         self._parts = parts
         self._prepare = prepare
         self._attempts = attempts
@@ -42,14 +42,14 @@ class TextFlow:
 
     @property
     def running(self) -> int:
-        """Requests that have no translation yet."""
+        """Number of requests that have no translation yet."""
         return len(self._requests)
 
     def add(self, requests: Mapping[int, TranslationRequest]) -> None:
-        """Take requests.
+        """Add requests.
 
         Raises:
-            SentenceTooLongError: one of them cannot be translated; then none is taken.
+            SentenceTooLongError: one of them cannot be translated; then none is added.
         """
         parts: dict[int, TokenizedRequest] = {}
         prepared = self._prepare(list(requests.values()))
@@ -60,10 +60,10 @@ class TextFlow:
         self._requests |= added
 
     def step(self) -> list[tuple[int, Translation]]:
-        """Go on by a step; gives the requests that are done with it.
+        """Go on by a step; return the translations that are done with it.
 
-        To place marks takes longer than many steps, and others may have come meanwhile: so one a step, of those that
-        wait for it.
+        Placing marks takes longer than many steps, and other requests may arrive meanwhile: so at most one of the
+        requests that wait for that is finished per step.
         """
         again: dict[int, TokenizedRequest] = {}
         for number, hypotheses in self._parts.step() if self._parts.running else ():
@@ -81,7 +81,7 @@ class TextFlow:
         return [(one.key, self._translation(one.prepared, one.parts)) for one in finished]
 
     def drop(self, keys: Collection[int]) -> None:
-        """Go on without these requests."""
+        """Drop these requests."""
         left = [one for key in keys if (one := self._requests.pop(key, None)) is not None]
         numbers = [number for one in left for number in one.running]
         for number in numbers:
@@ -89,7 +89,7 @@ class TextFlow:
         self._parts.drop(numbers)
 
     def _numbered(self, divided: _Divided, part: Attempts) -> int:
-        """A number of its own for what is tried now."""
+        """Return a new number for the current attempt at a part."""
         number, self._next = self._next, self._next + 1
         divided.running.add(number)
         self._by_part[number] = divided, part
