@@ -80,7 +80,7 @@ def bench(
         rows = _measure(bundle, read_documents(source, reference), conditions)
     else:
         rows = [row for kind in fixed or () for row in _measure_fixed(kind, conditions)]
-    with outliving_readers():  # whoever has read enough wants the files all the same
+    with outliving_readers():  # a reader that has seen enough still wants the files
         _show(rows)
     write_json({"rows": [asdict(row) for row in rows]}, json_file)
     if plot is not None:
@@ -88,7 +88,7 @@ def bench(
 
 
 def _show(rows: "Sequence[Row]") -> None:
-    """A table for each architecture."""
+    """Print a table for each architecture."""
     for architecture, group in groupby(rows, key=lambda row: row.architecture):
         of_it = list(group)
         one = of_it[0]
@@ -132,7 +132,7 @@ def _draw(rows: "Sequence[Row]", file: Path) -> None:
     from models.plotting.speeds import draw_speeds
     from models.plotting.style import save, styled
 
-    # Only the ending of a picture is one: `bench.2` is not to become `bench`, which may be another one's.
+    # Strip only the suffix of a picture: `bench.2` must not become `bench`, which may be another file.
     name = file.stem if file.suffix in {".png", ".svg"} else file.name
     with styled():
         save(draw_speeds(rows), file.parent, name)

@@ -73,7 +73,7 @@ def export(
 
 
 def _figures(file: Path) -> dict[str, float]:
-    """What the manifest is to say of test sets, found wrong before the checkpoint is converted."""
+    """Read the scores on test sets for the manifest; errors show before the checkpoint is converted."""
     try:
         return TypeAdapter(dict[str, FiniteFloat]).validate_json(file.read_bytes())
     except ValidationError:

@@ -71,7 +71,7 @@ def compare(
 
     _require_files((source, reference, *(sets or ())))
     out.mkdir(parents=True, exist_ok=True)
-    with TemporaryFile(dir=out):  # nobody should find out at the end that nothing can be written here
+    with TemporaryFile(dir=out):  # find out now, not at the end, that nothing can be written here
         pass
     documents, options = read_documents(source, reference), MetricOptions(tokenize=tokenize)
     items = [item for path in sets or () for item in read_contrastive(path)]
@@ -80,7 +80,7 @@ def compare(
         runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
         require_translatable(runtime, source)
         model = identity(bundle)
-        # What `auto` means is another thing on another machine, and of a bundle not the same as saying so.
+        # `auto` means different types on different machines, and for a bundle not the same as naming that type.
         computed = (device, compute_type, resolve_compute_type(compute_type, device))
         corpus = _digest((source, reference), beam, tokenize, computed, model)
         judgement = _digest(sets or (), computed, model)
@@ -105,21 +105,21 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """Figures that a comparison has written, or is to write; each time after what is behind them."""
+    """A file of figures that a comparison has written or will write, always after the file that they are based on."""
 
     file: Path
     behind: Path
-    """The translations, or which items were right."""
+    """What the figures are based on: the translations, or which items were right."""
     model: str
-    """Its identity, of all that may have its name."""
+    """Identity of the model, as others may have the same name."""
     input: str
-    """What they are to be measured on, as `_digest` says it."""
+    """Digest of what the figures are measured on, from `_digest`."""
 
     def forget(self, *, others_too: bool) -> None:
-        """Remove what another model of the same name has left; figures last, which alone say whose it is.
+        """Remove the results of another model of the same name; the figures last, as only they say whose it is.
 
         Args:
-            others_too: what this model has left of other files or options, as well.
+            others_too: also remove this model's results on other files or with other options.
         """
         if not self.file.exists():
             return
@@ -129,11 +129,11 @@ class _Kept:
             self.file.unlink()
 
     def stand(self) -> bool:
-        """Whether they need not be measured again."""
+        """Return whether the figures are up to date, and need not be measured again."""
         return self._written().get("input") == self.input and self.behind.exists()
 
     def write(self, figures: dict[str, Any]) -> None:
-        """Write them, with what tells whether they stand."""
+        """Write figures, with what `stand` needs to tell whether they are up to date."""
         write_json(figures | {"input": self.input, "identity": self.model}, self.file)
 
     def _written(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class _Kept:
 
 
 def _kept(found: Path, model: str, corpus: str, judgement: str) -> tuple[_Kept, _Kept]:
-    """Scores and accuracies of a model with one kind of context; files that begin with `found`."""
+    """Return the scores and accuracies of a model with one kind of context, in files whose names begin with `found`."""
     return (
         _Kept(Path(f"{found}.scores.json"), Path(f"{found}.txt"), model, corpus),
         _Kept(Path(f"{found}.accuracies.json"), Path(f"{found}.outcomes"), model, judgement),
@@ -153,7 +153,7 @@ def _kept(found: Path, model: str, corpus: str, judgement: str) -> tuple[_Kept, 
 
 
 def _named(bundles: Sequence[Path]) -> dict[Path, str]:
-    """Models by what their figures are called, found alike before anything is measured."""
+    """Map each model to the name of its figures; duplicates are refused before anything is measured."""
     from models.bundle.description import name_of
 
     names: dict[Path, str] = {}
@@ -167,10 +167,10 @@ def _named(bundles: Sequence[Path]) -> dict[Path, str]:
 def _possible(
     wanted: Sequence[ContextKind], documents: Sequence[Document], items: Sequence["ContrastiveItem"]
 ) -> Sequence[ContextKind]:
-    """Those of the kinds of context that there can be: another document's, where there is another.
+    """Return the wanted kinds of context that are possible: a shuffled one needs more than one document.
 
     Raises:
-        typer.BadParameter: there can be none of them.
+        typer.BadParameter: none is possible.
     """
     alone = {"text": len(documents) == 1, "set": len({item.document for item in items}) == 1}
     if "shuffled" not in wanted or not any(alone.values()):
@@ -184,20 +184,20 @@ def _possible(
 
 
 def _settings(runtime: "Runtime", kinds: Sequence[ContextKind]) -> list[Setting]:
-    """A model with each kind of context; without any where it reads none, so that there is none to replace."""
+    """Return the settings of a model with each kind of context; only the real one if it reads no context to replace."""
     reads = runtime.manifest.window != ContextWindow()
     return [Setting(runtime, context) for context in (kinds if reads else _KINDS[:1])]
 
 
 def _require_files(paths: Sequence[Path]) -> None:
-    """Refuse what can be read once only, such as a pipe: results are kept by what is in files."""
+    """Refuse what can be read only once, such as a pipe: results are identified by the contents of files."""
     for path in paths:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise typer.BadParameter(f"{path} is neither a file nor a folder, so nobody could tell what it had in it")
 
 
 def _digest(paths: Sequence[Path], *options: object) -> str:
-    """What tells figures apart that were measured on other files, or folders of files, or otherwise."""
+    """Return a digest that differs for figures measured on other files, or folders of files, or with other options."""
     files = [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*")))]
     contents = [sha256(file) for file in files if file.is_file()]
     return hashlib.sha256(repr((contents, options)).encode()).hexdigest()

@@ -64,11 +64,11 @@ def evaluate(
     require_own_files(out, json_file, source, reference)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     setting = Setting(runtime, context, seed, sentences)
-    with readable(source) as file:  # twice, which a pipe is not
+    with readable(source) as file:  # it is read twice, which a pipe does not allow
         documents = read_documents(file, reference)
         require_translatable(runtime, file)
     references = [sentence.target or "" for document in documents for sentence in document.sentences]
-    other = None if baseline is None else _baseline(baseline, len(references))  # which `out` may be about to replace
+    other = None if baseline is None else _baseline(baseline, len(references))  # now, as `out` may replace the file
     options = metrics.MetricOptions(lowercase, tokenize)
     figures, translations = translated(setting, documents, options, SearchSettings(beam, alpha, patience))
     if other is not None:
@@ -78,7 +78,7 @@ def evaluate(
 
 
 def _baseline(file: Path, count: int) -> list[str]:
-    """Another system's translations, found wrong before anything is translated."""
+    """Read another system's translations; errors show before anything is translated."""
     translations = read_translations(file)
     if len(translations) != count:
         raise typer.BadParameter(
@@ -126,7 +126,7 @@ def contrast(
     require_own_files(out, json_file, *sets)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     items = [item for path in sets for item in read_contrastive(path)]
-    other = None if baseline is None else read_outcomes(baseline)  # which `out` may be about to replace
+    other = None if baseline is None else read_outcomes(baseline)  # now, as `out` may replace the file
     if other is not None:
         require_same_items(other, items)
     figures, outcomes = judged(Setting(runtime, context, seed, sentences), items, rule, own=own)

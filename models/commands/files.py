@@ -43,10 +43,10 @@ def writable(file: Path | None) -> Iterator[TextIO]:
     has a name of this process's own: another one may be writing the same file.
     """
     if file is None or _is_standard_output(file):
-        if isinstance(sys.stdout, TextIOWrapper):  # as files are, whatever the locale says
+        if isinstance(sys.stdout, TextIOWrapper):  # as in files, whatever the locale
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         yield sys.stdout
-    elif file.exists() and not file.is_file():  # a pipe is nothing to replace
+    elif file.exists() and not file.is_file():  # a pipe cannot be replaced
         with file.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
     else:
@@ -63,7 +63,7 @@ def _appearing(file: Path) -> Iterator[TextIO]:
     try:
         with partial.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
-        if file.suffix == ".gz":  # only now: what a failure leaves behind is text
+        if file.suffix == ".gz":  # only now, so that a failure leaves plain text behind
             with partial.open("rb") as text:
                 write_whole(file, text)
             partial.unlink()
@@ -77,12 +77,12 @@ def _appearing(file: Path) -> Iterator[TextIO]:
 def _is_standard_output(file: Path) -> bool:
     try:
         return os.path.samestat(file.stat(), os.fstat(sys.stdout.fileno()))
-    except (OSError, ValueError):  # it is not there yet, or there is no standard output
+    except (OSError, ValueError):  # the file does not exist yet, or there is no standard output
         return False
 
 
 def _leave(partial: Path, place: Path) -> None:
-    """Put that which had been translated where it is found, and say so."""
+    """Move what has been translated so far to where the user finds it, and say so."""
     if partial.exists() and partial.stat().st_size:
         partial.replace(place)
         typer.echo(f"{place}: contains what had been translated", err=True)

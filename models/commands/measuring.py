@@ -40,7 +40,7 @@ def translated(
 
 
 def _begin(translator: Translator, documents: Sequence[Document], setting: Setting) -> None:
-    """Translate a little, so that what is loaded or compiled for the first sentences is not in the speed of a model."""
+    """Translate a little, so that what is loaded or compiled for the first sentences does not count in the speed."""
     first = next((document for document in documents if document.sentences), None)
     if first is not None:
         little = Document(first.sentences[:2], first.name)

@@ -37,7 +37,7 @@ def require_own_files(out: Path | None, json_file: Path | None, *read: Path) -> 
 
 
 def _is_stream(file: Path) -> bool:
-    """Whether what is written to it comes after what has been, as to a pipe."""
+    """Return whether writing to it appends rather than replaces, as with a pipe."""
     return file.exists() and not file.is_file()
 
 
@@ -59,7 +59,7 @@ def finite(number: float | None) -> float | None:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """A regular expression, or what is wrong with it."""
+    """Compile a regular expression; report what is wrong with it as a bad parameter."""
     try:
         return re.compile(text)
     except re.error as error:

@@ -15,7 +15,7 @@ from models.data.whole import write_whole
 
 
 class _Console(Console):
-    """A console that outlives its reader: whatever `| head` has read, a command still has files to write."""
+    """A console that outlives its reader: after `| head` has read enough, a command still has files to write."""
 
     def on_broken_pipe(self) -> None:
         """Show nothing more, and go on."""

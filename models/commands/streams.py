@@ -9,7 +9,7 @@ from typing import Any, TextIO, cast
 
 
 class _Outliving:
-    """A stream that takes all that is printed: from its first failure on, for nobody."""
+    """A stream that accepts everything printed, and discards it from its first failure on."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -33,7 +33,7 @@ class _Outliving:
         try:
             yield
         except OSError:
-            # What the stream still holds would fail at the end of the process once more, and be its exit status.
+            # What is still buffered would fail again when the process ends, and determine its exit status.
             with suppress(OSError), Path(os.devnull).open("w") as nowhere:
                 os.dup2(nowhere.fileno(), self._stream.fileno())
 
@@ -42,7 +42,7 @@ class _Outliving:
 def outliving_readers() -> Iterator[None]:
     """Let no pipe that is closed (`| head`), no terminal that is gone and no full disk end what prints in between."""
     before = sys.stdout, sys.stderr
-    with Path(os.devnull).open("w") as nowhere:  # for one that was closed from the beginning (`2>&-`)
+    with Path(os.devnull).open("w") as nowhere:  # for a stream that was closed from the start (`2>&-`)
         sys.stdout, sys.stderr = (cast(TextIO, _Outliving(stream or nowhere)) for stream in before)
         try:
             yield

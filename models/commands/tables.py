@@ -25,7 +25,7 @@ _COLUMNS: Final = {
     "tokens_per_second": "{:.0f}",
 }
 _COMPARED: Final = {"bleu": 2, "chrf": 2, "accuracy": 3, "macro": 3}
-"""Figures, and their digits."""
+"""The figures that are compared, and their number of decimals."""
 
 
 def table(

@@ -185,7 +185,7 @@ def _shortened(text: str, most: int = 60) -> str:
 
 
 def _candidate(config: RunConfig, tokenizer: "Tokenizer", model: "TranslationModel") -> "WindowTranslator":
-    """A model in training as validation sees it: greedy, with its context."""
+    """Return a model in training as validation sees it: decoding greedily, with its context."""
     from models.engine.requests import Options
     from models.engine.runtime import Runtime, WindowTranslator
 
