@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 
 import torch
 
+from models.data.full_width import as_half_width
 from models.data.markup import Pair, Unmarked, with_places
 from models.data.spacing import gap_of
 from models.data.spelt import Spelt
 from models.data.tokenizer import UNK, Tokenizer, with_whole_vowels
 from models.data.verbatim import Spelling
-from models.data.wide_signs import with_narrow_signs
 from models.engine.batching import want_of_memory
 from models.engine.candidates import Reading
 from models.engine.spans import (
@@ -140,7 +140,7 @@ class Placement:
             tokens += [token] if UNK in parts else parts
         pieces = [with_whole_vowels(vocabulary.id_to_piece(token)).replace("▁", " ") for token in tokens]
         starts = [at - 1 for at in accumulate(map(len, pieces), initial=0)]  # a space is before the first
-        if "".join(pieces).removeprefix(" ") != with_narrow_signs(text):
+        if "".join(pieces).removeprefix(" ") != as_half_width(text):
             starts, pieces, tokens = list(range(len(text) + 1)), list(text), []
         begins = {
             at + piece.startswith(" "): number for number, (at, piece) in enumerate(zip(starts, pieces, strict=False))

@@ -8,12 +8,12 @@ from itertools import chain
 from models.bundle.manifest import Manifest
 from models.data.batches import ContextReader, Example, Tokens
 from models.data.clauses import attach, pack, split_within
+from models.data.full_width import with_full_width
 from models.data.glossary import NO_TERMS, Glossary, Term
 from models.data.scripts import Script, with_signs_of, with_terms
 from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
-from models.data.wide_signs import with_wide_signs
 from models.data.words import has_words
 from models.engine.requests import TranslationRequest
 from models.engine.strategies import TokenizedRequest
@@ -136,7 +136,7 @@ class Preparation:
 
     def said(self, hypothesis: Hypothesis) -> str:
         """Return the text of a hypothesis, with the punctuation of its language."""
-        return with_wide_signs(self.tokenizer.decode_target(hypothesis.tokens), self.manifest.languages.target)
+        return with_full_width(self.tokenizer.decode_target(hypothesis.tokens), self.manifest.languages.target)
 
     def check_length(self, tokens: Tokens, message: str) -> None:
         """Refuse more tokens than the model has positions; `message` has a placeholder for their number.

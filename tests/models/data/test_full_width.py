@@ -1,10 +1,10 @@
-"""Signs of Japanese and Chinese, which normalisation makes those of ASCII."""
+"""Full-width punctuation of Japanese and Chinese, which normalisation turns into ASCII."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data.wide_signs import with_narrow_signs, with_wide_signs
+from models.data.full_width import as_half_width, with_full_width
 
 
 @pytest.mark.parametrize(
@@ -26,21 +26,21 @@ from models.data.wide_signs import with_narrow_signs, with_wide_signs
         ("京都,奈良;大阪", "京都,奈良；大阪"),
     ],
 )
-def test_signs_beside_letters_are_wide(text: str, wide: str) -> None:
+def test_punctuation_beside_letters_is_full_width(text: str, wide: str) -> None:
     """Brackets that have no space before them in pairs; those among numbers and Latin letters stay."""
-    assert with_wide_signs(text, "ja") == wide
-    assert with_narrow_signs(wide) == text
+    assert with_full_width(text, "ja") == wide
+    assert as_half_width(wide) == text
 
 
 def test_each_language_has_its_own() -> None:
     """Chinese has wide commas, and languages with spaces have none of them, whatever they quote."""
-    assert with_wide_signs("京都,奈良(市)", "zh-Hant") == "京都，奈良（市）"
-    assert with_wide_signs("Kyoto (京都)", "en") == "Kyoto (京都)"
+    assert with_full_width("京都,奈良(市)", "zh-Hant") == "京都，奈良（市）"
+    assert with_full_width("Kyoto (京都)", "en") == "Kyoto (京都)"
 
 
 @given(st.text("京(都)):!?~=,; a1『』", max_size=40), st.sampled_from(["ja", "zh", "en"]))
 def test_nothing_else_changes(text: str, language: str) -> None:
     """Each character stays in its place, and is what SentencePiece reads."""
-    wide = with_wide_signs(text, language)
-    assert with_narrow_signs(wide) == text
-    assert with_wide_signs(wide, language) == wide or "(" in wide
+    wide = with_full_width(text, language)
+    assert as_half_width(wide) == text
+    assert with_full_width(wide, language) == wide or "(" in wide
