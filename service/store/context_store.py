@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-import orjson
-
 from service.errors import SessionNotFoundError
-from service.store import replies
+from service.store import answers, replies
 from service.store.commands import Commands, Script, read_script
 from service.store.connection import RedisClient
 from service.store.document import Answer, Appended, DocumentKey, Entry, Lease, Session, State
@@ -104,8 +102,8 @@ class ContextStore:
             SessionNotFoundError, PositionExpiredError: the session, or the sentence in it, is gone since `append`.
             PositionGapError, PositionConflictError: Redis has lost the sentence, and may have another in its place.
         """
-        (stored,) = await self._reply("finish", self._finish, document, [position, text, orjson.dumps(answer)])
-        return replies.answer(stored)
+        (stored,) = await self._reply("finish", self._finish, document, [position, text, answers.written(answer)])
+        return answers.read(stored)
 
     async def correct(self, document: DocumentKey, position: int, answer: Answer) -> Entry:
         """Store an answer in place of any other, and return the sentence as it is now.
@@ -114,7 +112,7 @@ class ContextStore:
             SessionNotFoundError: there is no such session.
             SentenceNotFoundError, PositionExpiredError: there is no sentence at that position yet, or no longer.
         """
-        (source,) = await self._reply("correct", self._correct, document, [position, orjson.dumps(answer)])
+        (source,) = await self._reply("correct", self._correct, document, [position, answers.written(answer)])
         return Entry(position, source, answer)
 
     async def withdraw(self, document: DocumentKey, position: int, token: str, failure: str = "") -> bool:

@@ -4,9 +4,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import orjson
-
-from models.engine.requests import Alternative
 from service.errors import (
     PositionConflictError,
     PositionExpiredError,
@@ -18,6 +15,7 @@ from service.errors import (
     SessionNotFoundError,
     SessionRateLimitedError,
 )
+from service.store import answers
 from service.store.document import Answer, Appended, Entry, Session, State
 
 _Refusal = Callable[[int, int], ServiceError]
@@ -55,7 +53,7 @@ def refusal(status: str, reply: Sequence[Any]) -> ServiceError:
 def appended(reply: Sequence[Any]) -> Appended:
     """Parse what `claim` in `lua/entries.lua` returns."""
     position, source, following, stored, wait, session, flat = reply
-    sources, answers = flat[::2], flat[1::2]
+    sources, kept = flat[::2], flat[1::2]
     first = int(position) - len(sources)
     return Appended(
         int(position),
@@ -66,7 +64,7 @@ def appended(reply: Sequence[Any]) -> Appended:
         _session(_pairs(session)) if session else None,
         tuple(
             Entry(first + at, source, _answer_if_any(found))
-            for at, (source, found) in enumerate(zip(sources, answers, strict=True))
+            for at, (source, found) in enumerate(zip(sources, kept, strict=True))
         ),
     )
 
@@ -96,16 +94,9 @@ def _session(fields: dict[str, str]) -> Session:
     )
 
 
-def answer(stored: str) -> Answer:
-    """Parse an answer as it is stored."""
-    members = orjson.loads(stored)
-    alternatives = members.pop("alternatives", ())  # answers of earlier releases have none
-    return Answer(**members, alternatives=tuple(Alternative(**each) for each in alternatives))
-
-
 def _answer_if_any(stored: str | None) -> Answer | None:
     """Parse an answer; None, for a sentence that is unfinished, stays None."""
-    return None if stored is None else answer(stored)
+    return None if stored is None else answers.read(stored)
 
 
 def _pairs(flat: Sequence[str]) -> dict[str, str]:

@@ -461,13 +461,16 @@ async def test_state_holds_what_the_session_began_with(document: Document) -> No
 
 
 async def test_session_of_an_earlier_release_goes_on(document: Document, redis_server: RedisServer) -> None:
-    """Such a one knows nothing of glossaries and of alternatives, nor do its answers."""
+    """Such a one knows nothing of glossaries and of alternatives, nor do its answers, which it can read as before."""
     session, entries, _ = document.key.names()
     async with connect(redis_server.url, 5) as client:
         await client.hdel(session, "glossary", "beam_size", "alternatives")
         await document.append("a")
         await client.hset(entries, "a0", '{"translation":"A","score":-0.5,"context_size":0}')
-    (first,) = (appended := await document.append("b")).preceding
+        await document.append("b")
+        await document.finish(1)
+        assert "alternatives" not in str(await client.hget(entries, "a1"))
+    first, _ = (appended := await document.append("c")).preceding
     assert first.answer == Answer("A", -0.5, 0)
     assert appended.session == Session("model", "fingerprint", "ja", "en", 2, 100)
     assert (await document.store.read(document.key)).session == appended.session
