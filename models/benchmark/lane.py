@@ -60,9 +60,14 @@ Command = Work | Translate | None
 """Sentences, what to do with them, or None: forget the states that were kept."""
 
 
+def serve_in_process(connection: Connection, where: Place) -> None:
+    """Be a process that serves; Ctrl-C reaches it, too, and would have it print a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    serve(connection, where)
+
+
 def serve(connection: Connection, where: Place) -> None:
     """Load a bundle, then execute commands until the connection ends; answer each with a number, or an error text."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches lanes, too: each would print a traceback
     try:
         runtime = where.load()
         engines = _engines(runtime, where)

@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Final, Self
 
-from models.benchmark.lane import Command, Place, Translate, Way, Work, in_one_call, serve, translate
+from models.benchmark.lane import Command, Place, Translate, Way, Work, in_one_call, serve_in_process, translate
 from models.bundle.manifest import BACKBONE, Manifest
 from models.data.tokenizer import Tokenizer
 from models.engine.backbone import BackboneEngine
@@ -97,7 +97,7 @@ class Lanes:
     def _start(self, started: ExitStack) -> Connection:
         spawning = multiprocessing.get_context("spawn")
         ours, theirs = spawning.Pipe()
-        process = spawning.Process(target=serve, args=(theirs, self._where), daemon=True)
+        process = spawning.Process(target=serve_in_process, args=(theirs, self._where), daemon=True)
         process.start()
         theirs.close()
         self.processes.append(process)
