@@ -215,6 +215,7 @@ def test_an_address_may_have_letters_of_any_language(japanese: Spelling, text: s
         "字《あ",
         "｜字",
         "［＃",
+        *("²1", "½1", "1² ", "1m2", "１", "寺¹"),
     ],
 )
 def test_no_run_of_characters_takes_long(japanese: Spelling, run: str) -> None:
@@ -222,6 +223,14 @@ def test_no_run_of_characters_takes_long(japanese: Spelling, run: str) -> None:
     text = run * (250_000 // len(run))
     spelt = japanese.of(text)
     assert len(spelt.restored(spelt.text)) > 25_000
+
+
+@pytest.mark.parametrize("run", ["1", "1,", "1.", "1 "])
+@pytest.mark.parametrize("sign", ["²", "½", "m2"])
+def test_no_run_of_digits_takes_long(japanese: Spelling, sign: str, run: str) -> None:
+    """Though a sign elsewhere in the text says that numbers have to be looked at."""
+    text = f"京都{sign} {run * (100_000 // len(run))}"
+    assert len(japanese.of(text).text) > 90_000
 
 
 def test_an_entity_is_read_as_what_it_says(english: Spelling) -> None:
