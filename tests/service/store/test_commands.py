@@ -139,13 +139,20 @@ async def test_waiting_for_other_calls_is_no_silence(mortal_redis: RedisServer) 
     metrics = Metrics()
     policy = Policy(connections=1, total_seconds=0.2, repetitions=0, failures=5, probe_seconds=60)
 
-    async def slow(commands: Commands) -> None:
-        with pytest.raises(StoreUnavailableError):
-            await commands.run("slow", lambda redis: cast(Awaitable[object], redis.blpop(["nothing"], 60)))
+    done = asyncio.Event()
+
+    async def keep_the_slot(redis: RedisClient) -> None:
+        try:
+            await cast(Awaitable[object], redis.blpop(["nothing"], 60))
+        finally:
+            await done.wait()
 
     async with running(mortal_redis.url, policy, metrics) as commands:
-        _, *in_line = await asyncio.gather(slow(commands), *(served(commands) for _ in range(20)))
-        assert not all(in_line)
+        slow = asyncio.create_task(commands.run("slow", keep_the_slot))
+        assert not any(await asyncio.gather(*(served(commands) for _ in range(20))))
+        done.set()
+        with pytest.raises(StoreUnavailableError):
+            await slow
         assert metrics.registry.get_sample_value("antecedent_redis_nodes_away") == 0
         assert await served(commands)
 
