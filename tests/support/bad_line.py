@@ -1,4 +1,4 @@
-"""A line to a service that breaks: what a client of a session must be ready for."""
+"""A connection to the service that breaks now and then, as a client of a session must expect."""
 
 import asyncio
 import re
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 _REQUEST = re.compile(rb"^(?:GET|POST) \S+/(sentences|stream) HTTP", re.MULTILINE)
 _LET_THROUGH = {b"sentences": 0, b"stream": 1}
-"""Pieces of the service's answer that reach the client before the line breaks: none, or the greeting of a stream."""
+"""Pieces of the service's answer that reach the client before the break: none, or the greeting of a stream."""
 _MOST_BYTES = 65_536
 
 
 @dataclass
 class BadLine:
-    """A proxy on loopback; of all requests for a sentence or a stream, it breaks the first, the third and so on.
+    """A proxy on loopback that cuts off every other request for a sentence or a stream, beginning with the first.
 
-    By then the service has the request, so what is broken off has been done and not been heard.
+    By then the service has received the request: it does the work, but the client never hears of it.
     """
 
     service: str
@@ -26,7 +26,7 @@ class BadLine:
     broken: int = 0
 
     async def forward(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Serve one client, until either side has had enough or the line breaks."""
+        """Serve one client until either side closes the connection or the proxy breaks it."""
         host, port = self.service.split(":")
         there_reader, there_writer = await asyncio.open_connection(host, int(port))
         connection = _Connection(self)
@@ -46,7 +46,7 @@ class BadLine:
 
 
 class _Connection:
-    """What one client and the service say to each other."""
+    """The two directions of one client's connection to the service."""
 
     def __init__(self, line: BadLine) -> None:
         self._line = line
@@ -72,7 +72,7 @@ class _Connection:
 
 @asynccontextmanager
 async def bad_line(service: str) -> AsyncIterator[BadLine]:
-    """A bad line to the service at an address, `host:port`."""
+    """Run such a proxy in front of the service at an address, `host:port`."""
     line = BadLine(service)
     server = await asyncio.start_server(line.forward, "127.0.0.1", 0)
     async with server:

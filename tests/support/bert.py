@@ -1,4 +1,4 @@
-"""A small random BERT: the files that a real one has, with letters for its vocabulary."""
+"""A small BERT with random weights: the files of a real one, with letters for its vocabulary."""
 
 import json
 from collections.abc import Iterable
@@ -13,17 +13,17 @@ from models.config import ArchitectureConfig, BertContextConfig
 
 WIDTH, POSITIONS = 12, 64
 NOWHERE = Path("nowhere")
-"""In place of a folder that a fixture makes."""
+"""Stands for the folder that a fixture will make."""
 
 
 def make_bert(folder: Path, letters: Iterable[str], *, words: Iterable[str] = (), **shape: Any) -> Path:
-    """Write a random BERT that knows these letters, at the beginning of a word and within it, and these words.
+    """Write a random BERT whose vocabulary is these letters (initial and within a word) and these words.
 
     Args:
-        folder: made if it is not there.
-        letters: of the language.
-        words: that are one piece.
-        **shape: values of its config that differ from two layers of 12 with 64 positions.
+        folder: created if it does not exist.
+        letters: the letters of the language.
+        words: whole words that are a single piece.
+        **shape: config values to use instead of the default: two layers of width 12, 64 positions.
 
     Returns:
         The folder.
@@ -44,7 +44,7 @@ def make_bert(folder: Path, letters: Iterable[str], *, words: Iterable[str] = ()
 
 
 def with_activation(bert: Path, activation: str, folder: Path) -> Path:
-    """A copy of a BERT with another activation."""
+    """Copy a BERT and change its activation function."""
     copy = copytree(bert, folder)
     config = json.loads((copy / "config.json").read_text(encoding="utf-8")) | {"hidden_act": activation}
     (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
@@ -52,13 +52,13 @@ def with_activation(bert: Path, activation: str, folder: Path) -> Path:
 
 
 def tiny_bert_context(bert: Path = NOWHERE, **switches: Any) -> BertContextConfig:
-    """The config of an architecture that reads such a BERT."""
+    """The config of an architecture that uses such a BERT."""
     sizes = {"bert_width": WIDTH, "bert_pieces": POSITIONS}
     return BertContextConfig.model_validate(sizes | {"bert": bert} | switches)
 
 
 def with_bert(config: ArchitectureConfig, request: pytest.FixtureRequest) -> ArchitectureConfig:
-    """The config with the folder of the fixture `bert`, if it reads one."""
+    """The config, pointed at the folder of the fixture `bert` if its architecture uses a BERT."""
     if not isinstance(config, BertContextConfig):
         return config
     return config.model_copy(update={"bert": request.getfixturevalue("bert")})

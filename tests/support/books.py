@@ -1,4 +1,4 @@
-"""A small book (EPUB), made by hand."""
+"""A small hand-made book (EPUB)."""
 
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
@@ -15,7 +15,7 @@ CONTENTS = (
 
 
 def page(body: str) -> str:
-    """A page, as most books have them."""
+    """A page as in most books."""
     head = "<head><title>題</title><style>p { color: red }</style></head>"
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n'
@@ -24,7 +24,7 @@ def page(body: str) -> str:
 
 
 def listed(*read: str, **items: str) -> str:
-    """A list of parts, each with its media type after a blank, and which of them are read in turn."""
+    """A package document: its manifest (each item is a path, a space and a media type) and its reading order."""
     manifest = "".join(
         f'<item id="{name}" href="{href}" media-type="{kind}" properties="{name}"/>'
         for name, (href, kind) in ((name, item.split(" ")) for name, item in items.items())
@@ -63,7 +63,7 @@ PARTS = {
 
 
 def book(**others: str | bytes | None) -> bytes:
-    """A book; other parts are given by the names of their files, None where there is none."""
+    """A book; keyword arguments, named after a part's file without its suffix, replace that part or (None) omit it."""
     written = BytesIO()
     changed = {name: others.get(name.rpartition("/")[2].partition(".")[0], part) for name, part in PARTS.items()}
     with ZipFile(written, "w", ZIP_DEFLATED) as archive:

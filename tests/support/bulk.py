@@ -1,4 +1,4 @@
-"""A corpus for bulk translation, what its translation is without a cluster, and a cluster of this machine."""
+"""A corpus for bulk translation, its expected translation without a cluster, and the settings of a worker."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +20,11 @@ class Corpus:
 
     file: Path
     expected: str
-    """What `translate` makes of it."""
+    """The output of `translate` for it."""
 
 
 def make_corpus(file: Path, bundle: Path, count: int) -> Corpus:
-    """Write documents of five sentences, no two alike, with empty lines wherever there may be some."""
+    """Write documents of five sentences, all different, with empty lines everywhere that they are allowed."""
     groups = ["".join(f"{sentence.source}\n" for sentence in one.sentences) for one in documents(count)]
     half = count // 2
     text = "\n" + "\n".join(groups[:half]) + "\n\n\n" + "\n".join(groups[half:]) + "\n\n"
@@ -35,5 +35,5 @@ def make_corpus(file: Path, bundle: Path, count: int) -> Corpus:
 
 
 def settings_of(bundle: Path) -> Settings:
-    """Greedy search on a core."""
+    """Settings for greedy search on one CPU core."""
     return Settings(bundle, Manifest.load(bundle).fingerprint, GREEDY, REAL, "cpu", "auto", 1)

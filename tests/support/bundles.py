@@ -1,4 +1,4 @@
-"""Tiny real checkpoints and bundles: everything that a trained one has, in a network too small to know anything."""
+"""Tiny but complete checkpoints and bundles, whose networks are too small to have learnt anything."""
 
 import random
 import shutil
@@ -45,7 +45,7 @@ _WORDS = {f"{a}{b}": f"{b}{a}o" for a in "かきくけこ" for b in "らりる�
 
 
 def documents(count: int = 6, length: int = 5) -> list[Document]:
-    """Made-up Japanese documents with translations, the same in every run."""
+    """Made-up Japanese documents with translations; the same in every run."""
     chooser = random.Random(1)
 
     def sentence() -> Sentence:
@@ -64,16 +64,16 @@ def make_checkpoint(
     seed: int = 1,
     **backbone: Any,
 ) -> Path:
-    """Write a Japanese-English checkpoint with random weights that generate text, and for which context matters.
+    """Write a Japanese-English checkpoint whose random weights generate text and are sensitive to context.
 
     Args:
-        folder: of the checkpoint.
-        architecture: a Doc-Transformer with two sentences of context if there is none; what it was trained from is then
-            beside it, as `<folder>.step-one`.
-        name: of the run.
-        max_tokens: of training.
-        seed: of the weights.
-        **backbone: values that differ from a width of 32 with two encoder and two decoder layers.
+        folder: where to write the checkpoint.
+        architecture: by default a Doc-Transformer with two sentences of context. Unless it is a sentence model, the
+            sentence model that it was trained from is written beside it, as `<folder>.step-one`.
+        name: name of the run.
+        max_tokens: limit on tokens in training.
+        seed: seed of the weights.
+        **backbone: values to use instead of the default: a width of 32, two encoder and two decoder layers.
 
     Returns:
         The folder.
@@ -97,7 +97,10 @@ def make_bundle(
     own_backbone: bool = True,
     **checkpoint: Any,
 ) -> Path:
-    """Export a tiny checkpoint (arguments as of `make_checkpoint`), with its backbone as sentence model or another."""
+    """Export a tiny checkpoint (arguments as for `make_checkpoint`).
+
+    Its sentence model is its own backbone or, without `own_backbone`, a separate one.
+    """
     trained = make_checkpoint(folder.with_name(f"{folder.name}.checkpoint"), architecture, **checkpoint)
     alone = None
     if not own_backbone:
@@ -107,11 +110,11 @@ def make_bundle(
 
 
 UNFIT = "かﷺ"
-"""A word whose last character no tokenizer reads as fewer than eight tokens: its eighteen letters and three spaces."""
+"""A word whose last character, normalized to eighteen letters and three spaces, takes eight tokens or more."""
 
 
 def narrowed(bundle: Path, folder: Path) -> Path:
-    """A copy of a bundle that has room for fewer tokens than `UNFIT` has."""
+    """Copy a bundle and lower its token limits so that `UNFIT` does not fit."""
     shutil.copytree(bundle, folder)
     manifest = Manifest.load(folder)
     limits = manifest.limits.model_copy(update={"source_tokens": 7, "split_tokens": 7})
@@ -120,14 +123,14 @@ def narrowed(bundle: Path, folder: Path) -> Path:
 
 
 def put_nan(folder: Path, weight: str) -> None:
-    """Make the first value of a bundle's weight no number, with a checksum that matches: as if exported so."""
+    """Set the first value of one of a bundle's weights to NaN; the checksum matches, as if it was exported so."""
     weights = load_file(folder / WEIGHTS)
     weights[weight].view(-1)[0] = float("nan")
     replace_weights(folder, weights)
 
 
 def replace_weights(folder: Path, stored: dict[str, Tensor]) -> None:
-    """Put other tensors into a bundle's file of weights, with a checksum that matches: as if exported so."""
+    """Replace the tensors in a bundle's weights file; the checksum matches, as if they were exported so."""
     save_file(stored, folder / WEIGHTS)
     manifest = Manifest.load(folder)
     files = manifest.files | {WEIGHTS: sha256(folder / WEIGHTS)}
@@ -150,7 +153,7 @@ def randomize(model: TranslationModel, seed: int = 1) -> None:
 
 
 def _generate(model: TranslationModel) -> None:
-    """Make padding impossible and an end of sentence likely: the sum of every hidden state is above zero."""
+    """Make padding impossible and an end of sentence likely, given that every hidden state sums to more than zero."""
     norm = model.backbone.decoder_norm
     last = norm if isinstance(norm, torch.nn.LayerNorm) else model.backbone.decoder[-1].feed_residual.norm
     bias, output = last.bias, model.backbone.output.weight
@@ -163,7 +166,7 @@ def _generate(model: TranslationModel) -> None:
 def _config(
     folder: Path, architecture: ArchitectureConfig, backbone: BackboneConfig, name: str, max_tokens: int
 ) -> RunConfig:
-    """Of the run that would have written a checkpoint into the folder."""
+    """The config of the run that would have written a checkpoint into the folder."""
     beside, joint = folder.with_name(f"{folder.name}.tokenizer"), backbone.embeddings == "shared"
     return RunConfig(
         name=name,
@@ -186,7 +189,7 @@ def _training(architecture: ArchitectureConfig, folder: Path) -> TrainingConfig:
 
 
 def _save_step_one(config: RunConfig, tokenizer: Tokenizer, model: TranslationModel) -> None:
-    """The sentence model that the checkpoint says it was trained from: the same backbone."""
+    """Save the sentence model that the checkpoint claims to be trained from; it has the same backbone."""
     init = config.training.init
     assert init is not None
     step_one = config.model_copy(

@@ -1,4 +1,4 @@
-"""What a client of the service does, with less to write."""
+"""Short helpers for what a client of the service does."""
 
 import httpx
 
@@ -12,25 +12,25 @@ SHAKE_HANDS = {
     "Sec-WebSocket-Version": "13",
     "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
 }
-"""Headers by which a GET asks for a WebSocket."""
+"""Headers with which a GET asks for a WebSocket."""
 SENTENCES = ["彼女は来た。", "座った。", "笑った。", "泣いた。", "帰った。"]
 
 
 def begin(client: httpx.Client, **members: object) -> str:
-    """A new session; gives its path."""
+    """Start a session and return its path."""
     answer = client.post("/v1/sessions", json=PAIR | members)
     assert answer.status_code == 201
     return f"/v1/sessions/{answer.json()['session_id']}"
 
 
 def say(client: httpx.Client, session: str, text: str, position: int | None = None, **headers: str) -> httpx.Response:
-    """Send a sentence of a session."""
+    """Send a sentence to a session."""
     body = {"text": text} if position is None else {"text": text, "position": position}
     return client.post(f"{session}/sentences", json=body, headers=headers)
 
 
 def say_until_served(client: httpx.Client, session: str, text: str, position: int) -> httpx.Response:
-    """Repeat a sentence at the same position while the answer is a 503, which must say when to try again."""
+    """Send a sentence, again and again at the same position while the answer is a 503, which must say when to retry."""
     answers: list[httpx.Response] = []
 
     def served() -> bool:
@@ -50,7 +50,7 @@ def translate(client: httpx.Client, *sentences: str, **members: object) -> httpx
 
 
 def check_document(client: httpx.Client, session: str) -> None:
-    """See that a session has exactly SENTENCES, in order, and each answer that a quiet run gives."""
+    """Check that a session holds exactly SENTENCES, in order, with the translations of an undisturbed run."""
     kept = client.get(session).json()["sentences"]
     assert [sentence["source"] for sentence in kept] == SENTENCES
     for at, sentence in enumerate(kept):
@@ -58,7 +58,7 @@ def check_document(client: httpx.Client, session: str) -> None:
 
 
 def check_file(client: httpx.Client) -> None:
-    """A file is kept, translated, and can be read."""
+    """Check that a file can be uploaded, is translated, and can be downloaded."""
     form, file = {"source_lang": "JA", "target_lang": "EN"}, {"file": ("a.txt", b"a")}
     sent = client.post("/v2/document", data=form, files=file).json()
     path, key = f"/v2/document/{sent['document_id']}", {"document_key": sent["document_key"]}
@@ -67,5 +67,5 @@ def check_file(client: httpx.Client) -> None:
 
 
 def measured(client: httpx.Client, line: str) -> bool:
-    """Whether the metrics have a line."""
+    """Whether the metrics contain a line."""
     return line in client.get("/metrics").text.splitlines()

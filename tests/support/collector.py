@@ -1,4 +1,4 @@
-"""A collector of traces: takes what an OTLP exporter sends over HTTP, and keeps it for a test to look at."""
+"""A trace collector: receives what an OTLP exporter sends over HTTP and keeps it for tests to inspect."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,27 +12,27 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 @dataclass(frozen=True)
 class Recorded:
-    """A span, and which process has made it: `http` or `worker`."""
+    """A span, and the process that made it: `http` or `worker`."""
 
     span: Span
     process: str
 
     @property
     def attributes(self) -> dict[str, object]:
-        """Names and values."""
+        """The span's attributes by name."""
         return {pair.key: getattr(pair.value, str(pair.value.WhichOneof("value"))) for pair in self.span.attributes}
 
 
 @dataclass
 class Collector:
-    """What has come in; `bodies` as it came."""
+    """The spans that have been received; `bodies` are the raw request bodies."""
 
     url: str = ""
     spans: list[Recorded] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
 
     def named(self, name: str) -> list[Recorded]:
-        """The spans of that name, in the order in which they began."""
+        """The spans of that name, in the order of their start."""
         found = [recorded for recorded in self.spans if recorded.span.name == name]
         return sorted(found, key=lambda recorded: recorded.span.start_time_unix_nano)
 

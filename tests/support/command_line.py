@@ -1,4 +1,4 @@
-"""Command lines in processes of their own, or in this one, which need not import torch again for each command."""
+"""Runs command lines in a process of their own, or in this one, which saves importing torch for each command."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from models.__main__ import main
 
 
 def run_alone(*arguments: str | Path, given: str = "", **environment: str) -> "CompletedProcess[str]":
-    """`python -m models` with these arguments, this standard input and these variables."""
+    """Run `python -m models` with these arguments, this standard input and these environment variables."""
     command, variables = [sys.executable, "-m", "models", *map(str, arguments)], os.environ | environment
     return subprocess.run(
         command, input=given, capture_output=True, text=True, encoding="utf-8", check=False, env=variables
@@ -25,7 +25,7 @@ def run(*arguments: str | Path, given: str = "") -> "CompletedProcess[str]":
 
 
 def run_here(start: Callable[[], int], *arguments: str | Path, given: str = "") -> "CompletedProcess[str]":
-    """What a process does that starts so, with streams of its own."""
+    """Call a program's entry point in this process, with standard streams of its own, as if it were a new process."""
     command = [start.__module__, *map(str, arguments)]
     streams = [TextIOWrapper(BytesIO(text), encoding="utf-8") for text in (given.encode(), b"", b"")]
     before = sys.argv, sys.stdin, sys.stdout, sys.stderr

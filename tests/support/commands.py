@@ -1,4 +1,4 @@
-"""Whether commands on a Redis that comes and goes are served."""
+"""Checks whether commands on a Redis that comes and goes are served."""
 
 import asyncio
 
@@ -7,16 +7,16 @@ from service.store.commands import Commands
 
 
 async def ping(commands: Commands) -> None:
-    """A command that changes nothing.
+    """Run a command that changes nothing.
 
     Raises:
-        StoreUnavailableError: Redis is away.
+        StoreUnavailableError: Redis is unavailable.
     """
     await commands.run("ping", lambda redis: redis.ping())
 
 
 async def served(commands: Commands) -> bool:
-    """Whether a command is answered, and not refused because Redis is away."""
+    """Whether a command is answered rather than refused because Redis is unavailable."""
     try:
         await ping(commands)
     except StoreUnavailableError:
@@ -25,7 +25,7 @@ async def served(commands: Commands) -> bool:
 
 
 async def until_served(commands: Commands) -> None:
-    """Ask until a command is answered; within a minute, however busy this machine is."""
+    """Retry until a command is answered; fail after a minute, which is enough however busy this machine is."""
     async with asyncio.timeout(60):
         while not await served(commands):
             await asyncio.sleep(0.01)

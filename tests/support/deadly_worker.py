@@ -1,4 +1,4 @@
-"""`python -m tests.support.deadly_worker` is `python -m models` with workers that certain sentences harm."""
+"""`python -m tests.support.deadly_worker` is `python -m models`, but certain sentences break its workers."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ CONFUSING = "きくきく、きくきく。"
 
 
 class Mortal(PartTranslator):
-    """A worker that one sentence ends, as if it ran out of memory, and another one leads into a bug."""
+    """A worker that one sentence kills, as if it ran out of memory, and in which another one triggers a bug."""
 
     def _translated(self, lines: Any) -> Any:
         if DEADLY in lines:

@@ -1,4 +1,4 @@
-"""`python -m tests.support.endless` is the service on the stand-in runtime, and never done with splitting a text."""
+"""`python -m tests.support.endless` is the service on the stand-in runtime, but splitting a text never finishes."""
 
 import sys
 import threading
@@ -9,7 +9,7 @@ from tests.support.stand_in import LOAD
 
 
 def split(*_arguments: object, **_options: object) -> None:
-    """Be busy for ever, as with a text that takes very long."""
+    """Never return, as with a text that takes very long to split."""
     threading.Event().wait()
 
 

@@ -1,4 +1,4 @@
-"""A document as events, as a client reads them."""
+"""Reads a document's event stream as a client does."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,14 +15,14 @@ Event = tuple[str, dict[str, Any]]
 
 @contextmanager
 def document_events(client: httpx.Client, **members: object) -> Iterator[Iterator[Event]]:
-    """Ask for a document as events; gives their kinds and data as they come."""
+    """Request a document as events; yields the kind and data of each as it arrives."""
     with client.stream("POST", "/v1/documents", json=PAIR | members, headers=ACCEPT) as answer:
         assert answer.status_code == 200
         yield ((event.event, event.json()) for event in EventSource(answer).iter_sse())
 
 
 def rebuilt(events: list[Event]) -> str:
-    """The text that complete events make up."""
+    """The text that a complete stream of events makes up."""
     *sentences, (kind, end) = events
     assert kind == "done"
     assert end["sentences"] == len(sentences)

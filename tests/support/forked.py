@@ -1,7 +1,7 @@
-"""Replicas that begin as forks of a process that has the service imported, which is most of a start's work.
+"""Replicas forked from a process that has already imported the service, which is most of the work of a start.
 
-All else is real: processes of their own, with their own environment, output and signals. Tests of the start and the end
-of a service have it started anew, since a fork ends without the end of an interpreter.
+Everything else is real: each is a process with its own environment, output and signals. Tests of a service's start and
+end start it afresh instead, since a fork does not go through interpreter shutdown.
 """
 
 import multiprocessing
@@ -28,12 +28,12 @@ class ForkedReplica(Replica):
         super().__init__(folder, "tests.support.stand_in", environment)
 
     def popen(self, environment: Mapping[str, str]) -> "Fork":
-        """A fork in the place of a process that is started anew."""
+        """Fork instead of starting a new process."""
         return Fork(environment, self._folder / "stderr")
 
 
 class Fork:
-    """A process with what tests want of `subprocess.Popen`."""
+    """A process with the part of the interface of `subprocess.Popen` that tests need."""
 
     def __init__(self, environment: Mapping[str, str], log: Path) -> None:
         reader, writer = _FORKS.Pipe(duplex=False)
@@ -46,11 +46,11 @@ class Fork:
 
     @property
     def returncode(self) -> int | None:
-        """Its exit status, or the signal that has ended it below 0; None as long as it runs."""
+        """Its exit status, or minus the number of the signal that ended it; None while it runs."""
         return self._process.exitcode
 
     def poll(self) -> int | None:
-        """The same."""
+        """The same as `returncode`."""
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -61,12 +61,12 @@ class Fork:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send it a signal unless it has ended."""
         if self.returncode is None:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """End it at once."""
+        """End it at once, by SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
     def __enter__(self) -> Self:
@@ -88,7 +88,7 @@ def _serve(environment: dict[str, str], stdout: Connection, log: Path) -> None:
     os.environ.clear()
     os.environ.update(environment)
     sys.argv[:] = ["stand-in"]
-    from service.__main__ import main  # noqa: PLC0415 - the process that is forked has it, others need not
+    from service.__main__ import main  # noqa: PLC0415 - only the fork server needs to import it
     from tests.support.stand_in import LOAD  # noqa: PLC0415
 
     sys.exit(main(translator=LOAD))

@@ -1,4 +1,4 @@
-"""A disk that has no room left."""
+"""Simulates a full disk."""
 
 import resource
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_file_larger_than(size: int) -> Iterator[None]:
-    """As on a disk that is full, writing fails."""
+    """Make writing to a file fail beyond this size, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

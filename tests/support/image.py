@@ -1,4 +1,4 @@
-"""The Dockerfile and the compose files as plain data."""
+"""Reads the Dockerfile and the compose files as plain data."""
 
 import functools
 import json
@@ -12,14 +12,14 @@ from tests.support.servers import ROOT
 
 
 class Instruction(NamedTuple):
-    """One of a Dockerfile, on one line."""
+    """An instruction of a Dockerfile, joined onto one line."""
 
     name: str
     value: str
 
 
 def stages() -> dict[str, list[Instruction]]:
-    """The instructions of each stage of the Dockerfile, its FROM first; those before all stages have no name."""
+    """The instructions of each stage of the Dockerfile, FROM included; those before the first stage are under ""."""
     text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", "")
     found: dict[str, list[Instruction]] = {"": []}
     name = ""
@@ -33,12 +33,12 @@ def stages() -> dict[str, list[Instruction]]:
 
 
 def last_stage() -> list[Instruction]:
-    """What the image is: the stage that is built when none is named."""
+    """The stage that becomes the image: the one that is built when none is named."""
     return list(stages().values())[-1]
 
 
 def value(name: str) -> str:
-    """What the one instruction of that name in the last stage says."""
+    """The value of the only instruction of that name in the last stage."""
     (found,) = [instruction.value for instruction in last_stage() if instruction.name == name]
     return found
 
@@ -49,7 +49,7 @@ def environment() -> dict[str, str]:
 
 
 def health_check() -> list[str]:
-    """The command by which the image says whether its service is ready."""
+    """The command of the image's health check."""
     command: list[str] = json.loads(value("HEALTHCHECK").partition(" CMD ")[2])
     return command
 

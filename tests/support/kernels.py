@@ -1,4 +1,4 @@
-"""Compiles the kernels that tests call, before there are several processes of which each would do it for itself."""
+"""Compiles the kernels that tests call, so that the parallel test processes do not each compile them."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,11 +12,11 @@ from tests.support.bundles import make_bundle
 from tests.support.servers import ROOT
 
 ARCHITECTURES = AveragedDocumentConfig(), DocTransformerConfig(), GlobalLocalConfig()
-"""What the shipped model does not call, these do."""
+"""Between them, they call the kernels that the shipped model does not."""
 
 
 def main() -> None:
-    """Test the shipped model, and export one of each of these, in int8."""
+    """Run the self-test of the shipped model, and export an int8 bundle of each of `ARCHITECTURES`."""
     torch.set_num_threads(1)
     self_test(Runtime.load(ROOT / "models" / "pretrained" / "ja-en"))
     with TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Keys for tests, made as the command makes them."""
+"""Keys for tests, made just as `python -m service.keys` makes them."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 def made(
     tenant: str, *scopes: Scope, expires_in: timedelta | None = None, limits: KeyLimits | None = None
 ) -> tuple[str, KeyRecord]:
-    """A key, as its client has it, and its record; made at NOW, with the scope `translate` unless others are named."""
+    """Make a key: the string that its client has, and its record. Created at NOW; the default scope is `translate`."""
     key = Key.new()
     record = KeyRecord(
         id=key.id,

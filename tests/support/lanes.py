@@ -1,4 +1,4 @@
-"""A batcher on a lane that behaves as a test wants."""
+"""A batcher on a lane whose behaviour the test decides."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -17,7 +17,7 @@ TURN = Turn("a flow", "interactive")
 class Lanes:
     """One lane whose behaviour a test decides.
 
-    `batches` is what it was given, `dropped` what it was told to drop, `failure` what asking about it raises.
+    `batches` are the sources it was given, `dropped` the numbers it was told to drop; `alive` raises `failure`, if set.
     """
 
     def __init__(self, behave: Callable[[Batch], Coroutine[Any, Any, Outcomes]]) -> None:
@@ -31,13 +31,13 @@ class Lanes:
 
     @property
     def alive(self) -> bool:
-        """Always, unless asking fails."""
+        """Always true, unless a test makes asking fail."""
         if self.failure is not None:
             raise self.failure
         return True
 
     def send(self, order: Order) -> None:
-        """Begin with a batch beside others, or note what is to be dropped, and say so."""
+        """Start a batch alongside any others, or note what is to be dropped and confirm it."""
         if isinstance(order, Drop):
             self.dropped.append(order.number)
             self._said.put_nowait(Outcomes((Outcome(order.number, None),), 0.0))
@@ -48,7 +48,7 @@ class Lanes:
         task.add_done_callback(self._running.discard)
 
     async def receive(self) -> Outcomes:
-        """What is done next; with an error, nothing more of what it was given."""
+        """The next outcomes; an error is raised, and everything else in progress is abandoned."""
         said = await self._said.get()
         if isinstance(said, Exception):
             for task in self._running:
@@ -58,27 +58,27 @@ class Lanes:
         return said
 
     async def acquire(self) -> "Lanes":
-        """The lane, once it is free."""
+        """Wait until the lane is free."""
         await self._free.acquire()
         return self
 
     def outgrown(self, _lane: "Lanes") -> bool:
-        """It never is."""
+        """Never."""
         return False
 
     def release(self, _lane: "Lanes") -> None:
-        """It is free."""
+        """Mark the lane as free."""
         self._free.release()
 
     async def _run(self, batch: Batch) -> None:
         try:
             self._said.put_nowait(await self._behave(batch))
-        except Exception as error:  # noqa: BLE001 - a test decides which
+        except Exception as error:  # noqa: BLE001 - the test decides which one
             self._said.put_nowait(error)
 
 
 async def echo(batch: Batch) -> Outcomes:
-    """The source is the translation; `bad` cannot be translated."""
+    """Translate each source into itself, but fail for `bad`."""
     return Outcomes(tuple(_echoed(job) for job in batch.jobs), 0.0)
 
 
@@ -88,23 +88,23 @@ def _echoed(job: Job) -> Outcome:
 
 
 def translation(text: str) -> Translation:
-    """A translation of that text."""
+    """A translation that says `text`."""
     return Translation(text, 0.0, 0, 1, ())
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Let the other tasks run until something holds."""
+    """Let other tasks run until a condition holds."""
     while not holds():
         await asyncio.sleep(0)
 
 
 def queued(batcher: Batcher[Any]) -> int:
-    """How many sentences are in the queue, of any class."""
+    """How many sentences are queued, of all priority classes."""
     return sum(map(batcher.waiting_of, PRIORITIES))
 
 
 class Bench:
-    """A batcher on a lane, and what it counts."""
+    """A batcher on one such lane, with its metrics."""
 
     def __init__(self, behave: Callable[[Batch], Coroutine[Any, Any, Outcomes]], *, deadline: float = 60.0) -> None:
         self.lanes = Lanes(behave)

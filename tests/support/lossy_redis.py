@@ -1,4 +1,4 @@
-"""A Redis that does what it is told, but whose reply is lost on the way."""
+"""A Redis that executes commands, but whose reply is lost on the way back."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from service.store.connection import RedisClient
 
 
 class LossyRedis:
-    """A client of it: the reply to the first command of some kinds is lost."""
+    """A client that loses one reply: that to the first call of any of the named commands."""
 
     def __init__(self, client: RedisClient, *names: str) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""Manifests as Kustomize makes them, and the parts of them that tests look at."""
+"""The manifests that Kustomize builds, and the parts of them that tests look at."""
 
 import os
 import re
@@ -18,9 +18,9 @@ from tests.support.servers import ROOT
 
 DEPLOY = ROOT / "deploy"
 DOCUMENTED = "docs/kubernetes.md"
-"""The overlay that this page shows as an example."""
+"""Stands for the example overlay on this page."""
 ON_GPUS = "overlays/production with cuda"
-"""What becomes of the overlay `production` once the component is added to its list, as its header offers."""
+"""Stands for the overlay `production` with the component `cuda` added, as a comment at its top suggests."""
 OVERLAYS = ("overlays/cpu", "overlays/gpu", "overlays/production", ON_GPUS, DOCUMENTED)
 JOBS = ("jobs/training", "jobs/distributed-training", "jobs/bulk-translation")
 COMPONENTS = tuple(f"components/{folder.name}" for folder in sorted((DEPLOY / "components").iterdir()))
@@ -30,7 +30,7 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod specification, wherever in a manifest it stands, with the labels of its pods."""
+    """A pod specification found anywhere in a manifest, with the labels of its pods."""
 
     owner: Manifest
     labels: Mapping[str, str]
@@ -38,17 +38,17 @@ class Pod:
 
     @property
     def containers(self) -> list[Mapping[str, Any]]:
-        """All of its containers, those of the start included."""
+        """All of its containers, init containers included."""
         return [*self.spec.get("initContainers", ()), *self.spec["containers"]]
 
     @property
     def serves(self) -> bool:
-        """Whether it runs until somebody ends it."""
+        """Whether it is meant to run indefinitely."""
         return self.owner["kind"] not in {"Job", "PyTorchJob"} and self.spec.get("restartPolicy") != "Never"
 
 
 def render(folder: str) -> tuple[Manifest, ...]:
-    """The manifests of a folder below `deploy`; those of a component stand on the base. Skips without kubectl."""
+    """The manifests of a folder below `deploy`; a component is applied to the base. Skips without kubectl."""
     _need_kubectl()
     if folder in COMPONENTS:
         return _component(folder)
@@ -65,7 +65,7 @@ def _need_kubectl() -> None:
 def _kustomize(folder: Path) -> tuple[Manifest, ...]:
     made = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
-    assert made.stderr == ""  # a field that Kustomize is about to drop
+    assert made.stderr == ""  # Kustomize warns of deprecated fields
     return tuple(yaml.safe_load_all(made.stdout))
 
 
@@ -96,7 +96,7 @@ def _production_on_gpus() -> tuple[Manifest, ...]:
 
 
 def render_text(kustomization: str, folder: Path) -> tuple[Manifest, ...]:
-    """The manifests of a kustomization that is written into a folder of its own. Skips without kubectl."""
+    """Write a kustomization into a folder and build its manifests. Skips without kubectl."""
     _need_kubectl()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "kustomization.yaml").write_text(kustomization)
@@ -104,7 +104,7 @@ def render_text(kustomization: str, folder: Path) -> tuple[Manifest, ...]:
 
 
 def pods(manifests: Sequence[Manifest]) -> Iterator[Pod]:
-    """The pods that manifests describe, those in custom resources too."""
+    """The pods that manifests describe, including those in custom resources."""
     for manifest in manifests:
         yield from _pods(manifest, manifest)
 
@@ -122,18 +122,18 @@ def _pods(owner: Manifest, part: object) -> Iterator[Pod]:
 
 
 def of_kind(manifests: Sequence[Manifest], kind: str) -> list[Manifest]:
-    """Those of a kind."""
+    """The manifests of a kind."""
     return [manifest for manifest in manifests if manifest["kind"] == kind]
 
 
 def named(manifests: Sequence[Manifest], kind: str, name: str) -> Manifest:
-    """The one of a kind and a name."""
+    """The only manifest of that kind and name."""
     (found,) = [manifest for manifest in of_kind(manifests, kind) if manifest["metadata"]["name"] == name]
     return found
 
 
 def selects(selector: Mapping[str, str], pod: Pod) -> bool:
-    """Whether a selector by labels holds for a pod."""
+    """Whether a label selector matches a pod."""
     return selector.items() <= pod.labels.items()
 
 
@@ -144,7 +144,7 @@ def service_pod(manifests: Sequence[Manifest]) -> Pod:
 
 
 def environment(manifests: Sequence[Manifest], pod: Pod, secrets: Mapping[tuple[str, str], str]) -> dict[str, str]:
-    """The environment variables that the first container of a pod is given, with Secrets by name and key."""
+    """The environment variables of a pod's first container; `secrets` holds values by Secret name and key."""
     container = pod.spec["containers"][0]
     found: dict[str, str] = {}
     for source in container.get("envFrom", ()):

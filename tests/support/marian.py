@@ -1,4 +1,4 @@
-"""A small random Marian model in the format of `transformers`, with the files that one of OPUS-MT has."""
+"""A small random Marian model in the format of `transformers`, with the same files as an OPUS-MT model."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from models.config import BackboneConfig, Corpus, DataConfig, Languages, RunConf
 from models.data.tokenizer import SPECIAL_PIECES
 
 PIECES = 40
-"""Of each language, as SentencePiece counts them."""
+"""Vocabulary size of each language, as SentencePiece counts it."""
 BACKBONE = BackboneConfig(
     width=32,
     feed_forward=48,
@@ -29,7 +29,7 @@ BACKBONE = BackboneConfig(
     positions="marian",
     max_length=96,
 )
-"""What it is called here."""
+"""The same shape as a config of this project."""
 _SHAPE = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "max_position_embeddings": 96} | {
     f"{side}_{name}": value
     for side in ("encoder", "decoder")
@@ -38,12 +38,12 @@ _SHAPE = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "max_position
 
 
 def make_marian(folder: Path, sources: Sequence[str], targets: Sequence[str]) -> MarianMTModel:
-    """Write a random model whose vocabularies are learnt from these texts, each of some hundred characters at least.
+    """Write a random model whose vocabularies are learnt from these texts.
 
     Args:
-        folder: that is not there yet.
-        sources: of the source language.
-        targets: of the target language.
+        folder: must not exist yet.
+        sources: texts in the source language, at least a few hundred characters in all.
+        targets: the same in the target language.
 
     Returns:
         The model, in evaluation mode.
@@ -57,7 +57,7 @@ def make_marian(folder: Path, sources: Sequence[str], targets: Sequence[str]) ->
     padding = numbers["<pad>"]
     ids = {"vocab_size": len(numbers), "pad_token_id": padding, "decoder_start_token_id": padding, "eos_token_id": 0}
     config = MarianConfig(**(_SHAPE | ids | {"activation_function": "swish", "scale_embedding": True}))
-    with torch.random.fork_rng():  # what it begins with is drawn as well
+    with torch.random.fork_rng():  # the initial weights are random too
         torch.manual_seed(1)
         model = MarianMTModel(config).eval()
     _randomize(model)
@@ -66,7 +66,7 @@ def make_marian(folder: Path, sources: Sequence[str], targets: Sequence[str]) ->
 
 
 def marian_run(folder: Path, **values: Any) -> RunConfig:
-    """The run that such a model can be imported for, with its files in a folder."""
+    """A run into which such a model can be imported; its files are in `folder`."""
     config = {
         "name": "imported",
         "languages": Languages(source="ja", target="en"),
@@ -82,7 +82,7 @@ def marian_run(folder: Path, **values: Any) -> RunConfig:
 
 
 def _vocabulary(file: Path, texts: Iterable[str]) -> list[str]:
-    """Write a SentencePiece model, with the ids that it has by default, and give its pieces."""
+    """Write a SentencePiece model with default ids, and return its pieces."""
     with io.BytesIO() as model:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(texts), model_writer=model, vocab_size=PIECES, model_type="bpe", minloglevel=2
@@ -94,10 +94,10 @@ def _vocabulary(file: Path, texts: Iterable[str]) -> list[str]:
 
 
 def _randomize(model: MarianMTModel) -> None:
-    """Weights for which every word matters; padding has zeros, as in Marian."""
+    """Set weights under which every word matters; those of padding are zero, as in Marian."""
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
-        for parameter in filter(lambda parameter: parameter.requires_grad, model.parameters()):  # not the positions
+        for parameter in filter(lambda parameter: parameter.requires_grad, model.parameters()):  # not positions
             parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.2)
         model.model.shared.weight[-1] = 0.0
         model.final_logits_bias.copy_(torch.randn(model.final_logits_bias.shape, generator=generator))

@@ -1,4 +1,4 @@
-"""What a model makes of whole targets."""
+"""A model's outputs for whole targets."""
 
 import torch
 from torch import Tensor

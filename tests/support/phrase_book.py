@@ -1,7 +1,7 @@
-"""A runtime that knows the sentences of docs/clients.md, with what the shipped model makes of them.
+"""A runtime that knows the sentences of docs/clients.md and how the shipped model translates them.
 
-So the examples there print what a reader will see, whatever model is trained next and on whatever machine the tests
-run. Run as a module, it is the whole service on this runtime: `python -m tests.support.phrase_book`.
+With it, the examples there can be tested for the output that readers see, on any machine and whatever model is trained
+next. `python -m tests.support.phrase_book` runs the whole service on this runtime.
 """
 
 import sys
@@ -19,11 +19,11 @@ PHRASES = {
     "晩年は山科で静かに暮らしたと伝えられる。": "It is said that he lived quietly in Yamashina in his later years.",
 }
 WORDINGS = {"源氏物語": "the Tale of Genji"}
-"""What it says for terms where nothing else is asked for."""
+"""How it translates terms unless the request asks for something else."""
 
 
 class PhraseBook(WithoutModel):
-    """Translates what it knows; anything else is a mistake in the examples."""
+    """Translates only sentences that it knows; any other is a mistake in the examples."""
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Look each sentence up."""
@@ -38,7 +38,7 @@ def _in_terms(request: TranslationRequest) -> str:
 
 
 def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> PhraseBook:
-    """A phrase book, for whatever bundle."""
+    """The phrase book, whichever bundle is asked for."""
     return PhraseBook()
 
 

@@ -1,4 +1,4 @@
-"""PromQL, and the metrics that it may ask for: the service's, those that rules record, and Prometheus's own."""
+"""Parses PromQL, and lists the metrics that queries may use: the service's, recorded ones, and Prometheus's own."""
 
 import re
 from collections.abc import Iterator
@@ -15,32 +15,32 @@ from tests.support.manifests import DEPLOY
 
 RULES = DEPLOY / "alerts" / "antecedent.rules.yaml"
 TARGET = frozenset({"job", "instance", "namespace", "pod"})
-"""Labels that Prometheus adds to whatever it reads."""
+"""Labels that Prometheus adds to every metric that it scrapes."""
 _SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "counter": ("_total",), "info": ("_info",)}
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """What a query asks for: a metric, its labels by name with the values that they must equal, if any."""
+    """A metric that a query selects; its labels map to the value that they must equal, or to None for other matches."""
 
     metric: str
     labels: dict[str, str | None]
 
 
 def rules() -> list[dict[str, Any]]:
-    """All rules, in their order."""
+    """All rules, in file order."""
     groups = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
 def alerts() -> dict[str, dict[str, Any]]:
-    """Those of them that alert, by name."""
+    """The alerting rules, by name."""
     return {rule["alert"]: rule for rule in rules() if "alert" in rule}
 
 
 @cache
 def known_metrics() -> dict[str, frozenset[str]]:
-    """Each metric that Prometheus has, with its labels."""
+    """Every metric that Prometheus has, with its labels."""
     found = {"up": TARGET} | _exported()
     return found | {rule["record"]: TARGET for rule in rules() if "record" in rule}
 
@@ -61,7 +61,7 @@ def _exported() -> dict[str, frozenset[str]]:
 
 
 def selectors(query: str) -> list[Selector]:
-    """What a query asks for; raises ValueError if it is not PromQL."""
+    """The selectors of a query; raises ValueError if it is not valid PromQL."""
     return list(_selectors(promql.parse(query)))
 
 
@@ -78,6 +78,6 @@ def _selectors(expression: Any) -> Iterator[Selector]:
 
 
 def grouped_labels(query: str) -> set[str]:
-    """The labels by which a query groups."""
+    """The labels that a query groups by."""
     found = re.findall(r"\bby \(([^)]*)\)", query)
     return {label.strip() for labels in found for label in labels.split(",")}

@@ -1,4 +1,4 @@
-"""A Ray cluster of two workers on this machine, jobs on it, and ways to take a worker away."""
+"""A local Ray cluster with two workers, jobs on it, and ways to take a worker away."""
 
 import json
 import os
@@ -16,16 +16,16 @@ from tempfile import TemporaryDirectory
 import psutil
 
 PATIENCE = 90.0
-"""Seconds after which a cluster that makes no progress is given up."""
+"""Seconds to wait before giving up on a cluster that makes no progress."""
 HELD = 4
-"""Parts that a worker holds at most: what it translates, what waits for it, and what has not yet been fetched."""
+"""The most parts that a worker can hold: in translation, waiting for it, or translated but not yet fetched."""
 
 
 class TwoWorkers:
     """A cluster with room for two workers."""
 
     def __init__(self, folder: str, *options: str) -> None:
-        # only who has the secret can use the cluster, and it calls nobody
+        # only holders of the secret can use the cluster, and it sends no usage statistics
         secret = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
         self.environment = os.environ | secret | {"RAY_TMPDIR": folder}
         self._process = subprocess.Popen(
@@ -42,15 +42,15 @@ class TwoWorkers:
             raise RuntimeError("the cluster has not started")
         told = json.loads(line)
         self.address = str(told["address"])
-        """What `--ray` takes."""
+        """The argument for `--ray`."""
         self._nodes = [psutil.Process(node) for node in told["nodes"]]
 
     def workers(self) -> list[psutil.Process]:
-        """The processes that translate."""
+        """The worker processes, which translate."""
         return [worker for node in self._nodes for worker in _workers_of(node)]
 
     def lose_node(self, worker: psutil.Process) -> None:
-        """Take away the node of a worker with all that is on it."""
+        """Kill the node of a worker with everything on it."""
         (node,) = (node for node in self._nodes if worker in _workers_of(node))
         self._nodes.remove(node)
         _kill(node)
@@ -82,16 +82,16 @@ def _kill(node: psutil.Process) -> None:
 
 @contextmanager
 def ray_folder() -> Iterator[str]:
-    """A folder for all that Ray writes; pytest's own has a name that is too long for sockets."""
+    """A folder for everything that Ray writes; the path of pytest's own is too long for sockets."""
     with TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
-        # Ray writes the address of the last cluster into a folder that it does not make
+        # Ray writes the address of the last cluster into a folder that it does not create
         (Path(folder) / "ray").mkdir()
         yield folder
 
 
 @contextmanager
 def two_workers(*options: str) -> Iterator[TwoWorkers]:
-    """A cluster that leaves nothing behind; with `--apart`, each worker is on a node of its own."""
+    """A cluster that is removed without trace afterwards; with `--apart`, each worker is on a node of its own."""
     with ray_folder() as folder:
         cluster = TwoWorkers(folder, *options)
         try:
@@ -109,12 +109,12 @@ class BulkJob:
     source: Path
     out: Path
     parts: int
-    """Of ten sentences, in the corpus."""
+    """How many parts, of ten sentences each, the corpus has."""
     command: str = "models"
     _drivers: list["subprocess.Popen[str]"] = field(default_factory=list)
 
     def start(self, *options: str) -> "subprocess.Popen[str]":
-        """Start it, or start it again."""
+        """Start it, or restart it."""
         paths = [str(self.bundle), "--in", str(self.source), "--out", str(self.out)]
         how = ["--ray", self.cluster.address, "--part", "10", "--beam", "1", *options]
         command = [sys.executable, "-m", self.command, "translate", *paths, *how]
@@ -123,17 +123,17 @@ class BulkJob:
         return driver
 
     def close(self) -> None:
-        """End whatever has not ended."""
+        """Kill every run that is still going."""
         for driver in self._drivers:
             with driver:
                 driver.kill()
 
     def kept(self) -> int:
-        """How many parts are translated and kept."""
+        """How many translated parts have been saved."""
         return len(list(self.out.with_name(f"{self.out.name}.parts").glob("*.part")))
 
     def freeze_worker(self) -> psutil.Process:
-        """Stop a worker in the middle of its work, and wait until the other one has done all else."""
+        """Freeze a worker in the middle of its work, and wait until the other one has done everything else."""
         before = self.kept()
         wait_until(lambda: self.kept() > before)
         worker = self.cluster.workers()[0]
@@ -143,7 +143,7 @@ class BulkJob:
 
 
 def wait_until(happened: Callable[[], bool]) -> None:
-    """Wait for what other processes do."""
+    """Wait for something that other processes do."""
     deadline = time.monotonic() + PATIENCE
     while not happened():
         if time.monotonic() > deadline:

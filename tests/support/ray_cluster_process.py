@@ -1,6 +1,6 @@
-"""A process that has a Ray cluster with room for two workers until its input ends; with `--apart`, on a node each.
+"""A process that runs a Ray cluster for two workers until its input ends; with `--apart`, each has a node of its own.
 
-A process of its own, because Ray reads its environment when it is imported, and leaves threads behind.
+It is a separate process because Ray reads its environment at import and leaves threads behind.
 """
 
 import json
@@ -13,7 +13,7 @@ STORE = {"object_store_memory": 80 * 2**20}
 
 
 def main(folder: str, *, apart: bool) -> None:
-    """Say the address, and the processes of the nodes that have a CPU, on a line; then wait."""
+    """Print the address and the process ids of the nodes that have a CPU, as a line of JSON; then wait."""
     head = {"num_cpus": 0 if apart else 2, "include_dashboard": False, "temp_dir": folder}
     cluster = Cluster(initialize_head=True, head_node_args=STORE | head)
     nodes = [cluster.add_node(num_cpus=1, **STORE) for _ in range(2)] if apart else [cluster.head_node]

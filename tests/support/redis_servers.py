@@ -1,4 +1,4 @@
-"""Redis as operators run it, in real processes: with options, as a Cluster, behind Sentinel, behind TLS."""
+"""Redis as operators run it, in real processes: as a Cluster, behind Sentinel, behind TLS."""
 
 import asyncio
 import os
@@ -22,14 +22,14 @@ from tests.support.servers import RedisServer, eventually, free_port, hold_port
 _SLOTS = 16384
 _BUS_OFFSET = 10000
 _PATIENT, _IMPATIENT = 60_000, 300
-"""Milliseconds of silence after which a sentinel takes a master for dead."""
+"""Milliseconds of silence after which a sentinel considers a master dead."""
 
 
 def kill_own_redis(pid: int) -> None:
-    """Kill the Redis of a service's own, once it has written to its file what it has answered.
+    """Kill a service's own Redis once everything that it has acknowledged is written to its file.
 
-    With `appendfsync everysec` it holds a write back while the fsync before is under way: on a slow disk up to two
-    seconds, which docs/operations.md calls lost.
+    With `appendfsync everysec` it holds writes back while the previous fsync is under way, on a slow disk for up to two
+    seconds; docs/operations.md says that these are lost.
     """
     command = Path(f"/proc/{pid}/cmdline").read_text()
     (socket,) = re.findall(r"unixsocket:([^\s\0]+)", command)
@@ -39,7 +39,7 @@ def kill_own_redis(pid: int) -> None:
 
 
 def wait_for_redis(client: redis.Redis) -> None:
-    """Wait until the Redis of a client, which is about to start, answers."""
+    """Wait until a client's Redis, which is starting, answers."""
 
     def answers() -> bool:
         with suppress(redis.ConnectionError):
@@ -58,17 +58,17 @@ class RedisCluster:
 
     @property
     def url(self) -> str:
-        """A URL that names them all."""
+        """A URL that names all masters."""
         return f"redis+cluster://{','.join(f'127.0.0.1:{master.port}' for master in self.masters)}"
 
     def start(self) -> None:
-        """Start them, share out the slots, and wait until each knows of all."""
+        """Start the masters, share out the slots, and wait until all know of each other."""
         for master in self.masters:
             master.start()
         self.share_out()
 
     def share_out(self) -> None:
-        """Make a Cluster of masters that have been started, each with its share of the slots."""
+        """Turn the running masters into a Cluster in which each has its share of the slots."""
         share = -(-_SLOTS // len(self.masters))
         for number, master in enumerate(self.masters):
             slots = range(number * share, min((number + 1) * share, _SLOTS))
@@ -76,11 +76,11 @@ class RedisCluster:
             _call(master.port, "CLUSTER", "ADDSLOTS", *slots)
             _call(master.port, "CLUSTER", "MEET", "127.0.0.1", self.masters[0].port)
         eventually(self.whole, "the cluster is whole")
-        for master in self.masters:  # they find each other quickly, and none is away because it had no CPU for a while
+        for master in self.masters:  # lower while they met, for speed; now none is declared dead for want of CPU time
             _call(master.port, "CONFIG", "SET", "cluster-node-timeout", 15_000)
 
     def grow(self) -> None:
-        """Add a master, which has no slots yet."""
+        """Add a master, without slots as yet."""
         master = _master(self._folder / f"master-{len(self.masters)}")
         master.start()
         self.masters.append(master)
@@ -88,7 +88,7 @@ class RedisCluster:
         eventually(self.whole, "the new master knows of all")
 
     def whole(self) -> bool:
-        """Whether every master sees every slot served."""
+        """Whether every master sees all slots served."""
         return all(self._sees_all(master) for master in self.masters)
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class RedisCluster:
 
     @contextmanager
     def moving(self, part: str) -> Iterator[Callable[[], None]]:
-        """Move the slot of the keys with `part` in their names to another master; gives what moves the keys."""
+        """Move the slot of the keys with `part` in their names to another master; yields a call that moves the keys."""
         source, target = self._owner_first(part)
         keys = _call(source.port, "KEYS", f"*{part}*")
         slot = _call(source.port, "CLUSTER", "KEYSLOT", keys[0])
@@ -127,7 +127,7 @@ class RedisCluster:
 
 
 class RedisSentinel:
-    """A master, its replica and a sentinel that makes the replica the master soon after the master is gone."""
+    """A master, its replica, and a sentinel that promotes the replica soon after the master is gone."""
 
     name = "themaster"
 
@@ -144,7 +144,7 @@ class RedisSentinel:
         return f"redis+sentinel://127.0.0.1:{self._port}/{self.name}"
 
     def start(self) -> None:
-        """Start them, and wait until the sentinel knows of the replica."""
+        """Start all three, and wait until the sentinel knows of the replica."""
         self.master.start()
         self.replica.start()
         eventually(self.in_step, "the replica is in step")
@@ -164,7 +164,7 @@ class RedisSentinel:
 
     @contextmanager
     def without_the_master(self) -> Iterator[None]:
-        """Kill the master, of which the sentinel makes nothing of a pause else, as where it has no CPU for a while."""
+        """Kill the master and make the sentinel notice soon; else it is patient with a master that gets no CPU time."""
         self.master.kill()
         _call(self._port, "SENTINEL", "SET", self.name, "down-after-milliseconds", _IMPATIENT)
         yield
@@ -175,9 +175,9 @@ class RedisSentinel:
         return _info(self.replica.port, "INFO", "replication")["role"] == "master"
 
     def cut_off_the_master(self) -> None:
-        """Leave the master, which refuses to write without its replica, to those who are connected to it alone.
+        """Leave the old master to the clients that are connected to it; without its replica it refuses to write.
 
-        As where a network is divided: the sentinel sees the master no more, and has made the replica the new one.
+        This is a network partition: the sentinel no longer sees the old master, and has promoted the replica.
         """
         _call(self.master.port, "CONFIG", "SET", "min-replicas-to-write", 1)
         _call(self._port, "SENTINEL", "REMOVE", self.name)
@@ -186,7 +186,7 @@ class RedisSentinel:
         eventually(lambda: _info(self.master.port, "INFO", "replication")["connected_slaves"] == "0", "it is alone")
 
     def close(self) -> None:
-        """Kill them all."""
+        """Kill all three."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -200,7 +200,7 @@ class RedisSentinel:
 
 
 class TlsFront:
-    """Takes TLS connections on a port of its own and passes them on to a Redis: a terminator, as in front of many."""
+    """A TLS terminator, as many Redis servers have: accepts TLS connections and forwards them to a Redis."""
 
     def __init__(self, behind: int, *, clients: trustme.CA | None = None) -> None:
         self.authority = trustme.CA()
@@ -239,7 +239,7 @@ class TlsFront:
             await asyncio.gather(*others, return_exceptions=True)
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # The handshake is in here, and not the server's, so that none is left under way at the end.
+        # The handshake is done here and not by the server, so that at the end none is left unfinished.
         with suppress(OSError):
             try:
                 await writer.start_tls(self._context)
@@ -271,7 +271,7 @@ def _master(folder: Path) -> RedisServer:
 
 
 def _holds(port: int) -> bool:
-    """Keep a port, if there is such a one and nobody has it."""
+    """Reserve a port, if the number is valid and nobody has it."""
     try:
         return hold_port(port) == port
     except (OSError, OverflowError):

@@ -15,10 +15,11 @@ QUICK = {"models_refresh_seconds": "0.05"}
 
 
 def make_root(folder: Path) -> Path:
-    """`one` and `two` are versions of one model, which tells them apart by its accent; `german` is another pair.
+    """Make a folder of bundles.
 
-    So is `in-turn`, which reads translations: of a document it is given one sentence after the other.
-    `wrong` fails its self-test and `damaged` cannot be loaded; both would replace the model of `one`.
+    `one` and `two` are versions of the same model, told apart by their accents; `german` is for another language pair.
+    `in-turn` reads translations, so that it is given a document one sentence at a time. `wrong` fails its self-test and
+    `damaged` cannot be loaded; both would replace the model of `one`.
     """
     bundle(folder / "one")
     bundle(folder / "two", accent=" two")
@@ -30,29 +31,29 @@ def make_root(folder: Path) -> Path:
 
 
 def fresh_database(server: RedisServer, number: int) -> str:
-    """The URL of a database in which no administrator has been; each file of tests has a number of its own."""
+    """The URL of a database that is emptied of any record of models; each test file uses a number of its own."""
     with redis.Redis(port=server.port, db=number) as client:
         client.flushdb()
     return f"{server.url}/{number}"
 
 
 def load(client: httpx.Client, name: str) -> httpx.Response:
-    """Ask for a bundle by the name of its folder."""
+    """Request that a bundle be loaded, by the name of its folder."""
     return client.post("/v1/models", json={"bundle": name})
 
 
 def loaded(client: httpx.Client) -> dict[str, str]:
-    """The models of the replica that answers, with what their fingerprints begin with."""
+    """The models of the replica that answers, with the first digits of their fingerprints."""
     return {model["name"]: model["fingerprint"][:12] for model in client.get("/v1/models").json()["models"]}
 
 
 def workers(replica: Replica) -> list[int]:
-    """The ids of its worker processes."""
+    """The process ids of its workers."""
     return sorted(number for number, command in children(replica.pid) if "worker_process" in command)
 
 
 def make_key(keys: Mapping[str, str], scope: str) -> str:
-    """A key with that scope, from the command; `keys` are the settings of the service that say where it goes."""
+    """Make a key with that scope by the command; `keys` are the service's settings that say where keys are kept."""
     settings = {f"ANTECEDENT_{name.upper()}": value for name, value in keys.items()}
     command = [sys.executable, "-m", "service.keys", "create", "--tenant", "somebody", "--scope", scope]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | settings, check=True, stdout=subprocess.PIPE, text=True)

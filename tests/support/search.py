@@ -1,4 +1,4 @@
-"""Search for whole batches, by a search that has nothing else to do."""
+"""Translates whole batches by a search that has nothing else to do."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def search(
     max_lengths: Sequence[int],
     drafts: Sequence[Tokens] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Translate a batch; others, and the result, as in `run`."""
+    """Translate a batch by a new search; the other arguments and the result are those of `run`."""
     return run(new_search(decoder, options), batch, max_lengths, drafts)
 
 
@@ -28,8 +28,8 @@ def run(
     Args:
         running: the search.
         batch: of B sentences, on the decoder's device.
-        max_lengths: for each sentence the most tokens to generate, end of sentence included; 1 or more.
-        drafts: for each sentence a draft, empty where there is none; greedy search keeps of it what it would give.
+        max_lengths: for each sentence the most tokens to generate, end of sentence included; at least 1.
+        drafts: for each sentence a draft or nothing; greedy search keeps as much of it as it would produce itself.
 
     Returns:
         For each sentence its `n_best` hypotheses, best first; see `models.search.running.Found`.

@@ -1,4 +1,4 @@
-"""Real processes for tests: a Redis, and replicas of the service, which are killed and started again at will."""
+"""Real processes for tests: a Redis and replicas of the service, which tests can kill and restart."""
 
 from contextlib import suppress
 from functools import partial
@@ -25,13 +25,13 @@ __all__ = [
 
 
 PATIENT = {"redis_timeout_seconds": "15", "redis_total_seconds": "30"}
-"""Settings of a service whose Redis is not away because this machine had no time for it for a while."""
+"""Settings under which Redis does not count as unavailable merely because this machine was busy for a while."""
 
 
 class Replicas:
-    """Makes replicas on the stand-in runtime, each with files of its own, and ends them all.
+    """Makes replicas on the stand-in runtime, each with its own files, and ends them all.
 
-    They are forks, unless they are to be `anew`, as whoever starts the service starts it.
+    They are forks, unless `anew`, which starts each as users start the service.
     """
 
     def __init__(self, folder: Path, bundle: Path, *, anew: bool = False) -> None:
@@ -41,7 +41,7 @@ class Replicas:
         self._made: list[Replica] = []
 
     def new(self, **settings: str) -> Replica:
-        """One more, not yet started; arguments are settings."""
+        """Make another one with these settings; it is not yet started."""
         folder = self._folder / f"replica-{len(self._made)}"
         folder.mkdir()
         default = PATIENT | {"bundles": str(self._bundle), "redis_folder": str(self._folder / "redis")}
@@ -50,13 +50,13 @@ class Replicas:
         return self._made[-1]
 
     def close(self) -> None:
-        """End those that still run."""
+        """End the ones that still run."""
         for replica in self._made:
             replica.close()
 
 
 def children(pid: int) -> list[tuple[int, str]]:
-    """Process id and command line of each child of a process; of one that ends meanwhile, none."""
+    """Process id and command line of each child of a process, without those that end meanwhile."""
     found = []
     for child in psutil.Process(pid).children():
         with suppress(psutil.NoSuchProcess):
@@ -65,7 +65,7 @@ def children(pid: int) -> list[tuple[int, str]]:
 
 
 def child(pid: int, named: str) -> int:
-    """The one child of a process whose command line holds `named`."""
+    """The process id of the only child whose command line contains `named`."""
     (found,) = [number for number, command in children(pid) if named in command]
     return found
 
@@ -80,7 +80,7 @@ def bundle(
     reads_target_context: bool = False,
     accent: str = "",
 ) -> Path:
-    """A folder with a manifest and no model, for the stand-in runtime, whose translations end with `accent`."""
+    """Make a bundle without a model, for the stand-in runtime; its translations end with `accent`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "accent").write_text(accent)
     Manifest.model_validate(

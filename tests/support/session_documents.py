@@ -1,4 +1,4 @@
-"""A session in a real Redis, and the operations on it with less to write."""
+"""A session in a real Redis, with shorthands for the operations on it."""
 
 from uuid import uuid4
 
@@ -11,7 +11,7 @@ ANSWER = Answer("a translation", -0.123456789012345678, 2)
 
 
 class Document:
-    """One session; `who` names a caller by the token of its lease, a new one if there is none."""
+    """One session; in its methods, `who` is the caller's lease token, by default a new one."""
 
     def __init__(self, store: ContextStore, key: DocumentKey) -> None:
         self.store = store
@@ -19,7 +19,7 @@ class Document:
 
     @classmethod
     async def begin(cls, store: ContextStore, window: int = 2) -> "Document":
-        """A new session, whose model reads `window` preceding sentences."""
+        """Create a session whose model reads `window` preceding sentences."""
         key = DocumentKey("tenant", uuid4().hex)
         await store.create(key, Session("model", "fingerprint", "ja", "en", window=window, ttl_seconds=100))
         return cls(store, key)
@@ -33,28 +33,28 @@ class Document:
         seconds: float = LEASE_SECONDS,
         least: int = 0,
     ) -> Appended:
-        """Put a sentence into its place, or find it there."""
+        """Put a sentence into its place, or find it already there."""
         lease = Lease(who or uuid4().hex, seconds)
         return await self.store.append(self.key, text, position=position, idempotency_key=key, lease=lease, least=least)
 
     async def claim(self, position: int, who: str, seconds: float = LEASE_SECONDS) -> Appended:
-        """Look at the sentence that stands there."""
+        """Claim the sentence at that position."""
         return await self.store.claim(self.key, position, await self._text(position), Lease(who, seconds))
 
     async def finish(self, position: int, answer: Answer = ANSWER) -> Answer:
-        """Store an answer of the sentence that stands there."""
+        """Store an answer for the sentence at that position."""
         return await self.store.finish(self.key, position, await self._text(position), answer)
 
     async def correct(self, position: int, translation: str) -> Entry:
-        """Store a correction."""
+        """Store a corrected translation."""
         return await self.store.correct(self.key, position, Answer(translation, None, 0))
 
     async def withdraw(self, position: int, who: str, failure: str = "") -> bool:
-        """Give a sentence back."""
+        """Give a sentence back untranslated."""
         return await self.store.withdraw(self.key, position, who, failure)
 
     async def grow(self, count: int) -> None:
-        """Append and finish sentences that are called by their positions."""
+        """Append and finish sentences that are named after their positions."""
         for _ in range(count):
             position = (await self.store.read(self.key)).next_position
             await self.append(f"sentence {position}", position)
@@ -65,10 +65,10 @@ class Document:
         return next((entry.source for entry in entries if entry.position == position), "")
 
     async def kept(self) -> list[int]:
-        """Positions that are kept."""
+        """The positions that are kept."""
         return [entry.position for entry in (await self.store.read(self.key)).entries]
 
 
 def sources(appended: Appended) -> list[str]:
-    """The sentences before one."""
+    """The preceding sentences that came with it."""
     return [entry.source for entry in appended.preceding]

@@ -1,4 +1,4 @@
-"""The rules of a session in plain Python, without Redis, time or concurrency: what the Lua scripts must agree with."""
+"""A reference model of a session, without Redis, time or concurrency, that the Lua scripts must agree with."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ class RefusedError(Exception):
 
 @dataclass
 class Sentence:
-    """A sentence that is kept, and how far it is."""
+    """A stored sentence and its state."""
 
     text: str
     key: str
@@ -19,13 +19,13 @@ class Sentence:
     holder: str | None = None
     lease_holds: bool = False
     asking: set[str] = field(default_factory=set)
-    """Who waits for the holder."""
+    """Tokens of the callers that wait for the holder."""
     failed: bool = False
 
 
 @dataclass
 class SessionModel:
-    """A session; leases hold for ever or not at all."""
+    """A session whose leases hold either for ever or not at all."""
 
     next: int = 0
     kept: dict[int, Sentence] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class SessionModel:
         return stored
 
     def correct(self, at: int, answer: str) -> str:
-        """As `ContextStore.correct`; gives the source."""
+        """As `ContextStore.correct`; returns the source."""
         if at >= self.next:
             raise RefusedError("sentence_not_found")
         sentence = self._get(at)
@@ -106,7 +106,7 @@ class SessionModel:
         return self.kept[at]
 
     def _own(self, at: int, text: str) -> Sentence:
-        """The sentence that somebody has put there."""
+        """The sentence at that position, which must have this text."""
         if at >= self.next:
             raise RefusedError("position_gap")
         if self._get(at).text != text:
@@ -142,7 +142,7 @@ class SessionModel:
             sentence.key = ""
 
     def _forget(self) -> None:
-        """A sentence is kept for a while, and as long as it, or one that is read with it, may get an answer."""
+        """Forget sentences beyond the horizon, but not while they, or one that reads them, may still get an answer."""
         for at in [at for at in self.kept if at < self.next - HORIZON]:
             readers = [(later, self.kept.get(later)) for later in range(at, at + WINDOW + 1)]
             if not any(reader is not None and self._is_needed(later, reader) for later, reader in readers):
@@ -154,7 +154,7 @@ class SessionModel:
 
 @dataclass(frozen=True)
 class Found:
-    """What `append` and `claim` give."""
+    """The result of `append` and `claim`."""
 
     position: int
     next: int

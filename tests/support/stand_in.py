@@ -1,8 +1,8 @@
-"""A runtime without a model, for tests of the service: deterministic, quick, and ill-behaved when asked to be.
+"""A runtime without a model, for tests of the service: deterministic, quick, and misbehaving on request.
 
-A translation is the source in capitals, but for its terms, and in brackets the preceding sentences; where the bundle
-reads target context, each with its translation. Run as a module, it is the whole service on this runtime:
-`python -m tests.support.stand_in`.
+A translation is the source with its terms replaced, in capitals, then in brackets the preceding sentences, each with
+its translation if the bundle reads target context. `python -m tests.support.stand_in` runs the whole service on this
+runtime.
 """
 
 import gc
@@ -22,7 +22,7 @@ from models.errors import BundleError, RequestError, SelfTestError
 
 LOAD = "tests.support.stand_in:load"
 GROWTH = 64 * 1024 * 1024
-"""Bytes by which a worker grows at each `grow`."""
+"""Bytes by which a worker grows for each `grow`."""
 _CRASH_ONCE = re.compile(r"crash-once:(\S+)")
 _WAIT_FOR = re.compile(r"wait-for:(\S+)")
 
@@ -30,7 +30,7 @@ _WAIT_FOR = re.compile(r"wait-for:(\S+)")
 class StandIn(WithoutModel):
     """Obeys words in the source: `crash`, `crash-once:MARK`, `grow`, `hang-up`, `raise`, `refuse`, `wait-for:FILE`.
 
-    While it waits there is a file `FILE.begun`. Every translation ends with `accent`.
+    When it begins to wait it makes a file `FILE.begun`. Every translation ends with `accent`.
     """
 
     def __init__(self, accent: str, *, reads_target_context: bool = False) -> None:
@@ -39,13 +39,13 @@ class StandIn(WithoutModel):
         self._kept: list[bytes] = []
 
     def check(self, request: TranslationRequest, options: Options) -> None:
-        """Refuse what asks to be refused."""
+        """Refuse a sentence that asks for it."""
         del options
         if "refuse" in request.source:
             raise RequestError("the model refuses this sentence")
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
-        """Translate each alone."""
+        """Translate each request by itself."""
         for request in requests:
             _obey(request.source)
             self._kept += [b"x" * GROWTH] if "grow" in request.source.split() else []
@@ -64,10 +64,10 @@ class StandIn(WithoutModel):
 
 
 def expected(source: str, preceding: Sequence[str] = (), targets: Sequence[str | None] | None = None) -> str:
-    """The translation of a sentence after others.
+    """The translation of a sentence that follows others.
 
-    `targets` are the translations of the preceding ones, None where there is none, for a bundle that reads them. Of
-    each only what stands before its bracket is shown: the others would make every translation longer than the last.
+    `targets` are the translations of the preceding sentences (None where there is none), for a bundle that reads them.
+    Each is shown only up to its own bracket; otherwise every translation would be longer than the last.
     """
     if targets is None:
         shown = list(preceding)
@@ -77,9 +77,9 @@ def expected(source: str, preceding: Sequence[str] = (), targets: Sequence[str |
 
 
 def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> StandIn:
-    """A runtime for any bundle but one that has a file `damaged` or, where it is tested, `wrong`.
+    """Load a runtime; fails if the bundle has a file `damaged` or, when tested, a file `wrong`.
 
-    Loading waits while there is a file `held`; a file `accent` has what every translation ends with.
+    Loading waits while there is a file `held`. The file `accent` holds the ending of every translation.
     """
     del device, compute_type
     while (folder / "held").exists():
@@ -100,7 +100,7 @@ def _obey(source: str) -> None:
         parent = os.getppid()
         Path(f"{found[1]}.begun").touch()
         while not Path(found[1]).exists():
-            if os.getppid() != parent:  # the service was killed: nobody will let this sentence go
+            if os.getppid() != parent:  # the service was killed, and nobody will make the file
                 sys.exit()
             time.sleep(0.005)
     if found := _CRASH_ONCE.search(source):
@@ -118,7 +118,7 @@ def _obey(source: str) -> None:
 
 
 if __name__ == "__main__":
-    gc.disable()  # what is imported stays, and importing it is nearly all of a replica's start
+    gc.disable()  # imports are nearly all of a replica's start, and nothing imported is ever garbage
     from service.__main__ import main
 
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Steps of a decoder, through everything that may happen to a batch between them."""
+"""Takes a decoder through steps, with everything that can happen to a batch in between."""
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from models.search.running import Search
 
 
 def scores(decoder: ModelDecoder, batch: Batch, others: Batch) -> list[Tensor]:
-    """Of each step, while a beam is moved, sentences leave and others join."""
+    """The scores of each step, while beams are reordered, sentences leave and others join."""
     generator = torch.Generator().manual_seed(3)
     device = batch.source.device
     found = []
@@ -43,7 +43,7 @@ def scores(decoder: ModelDecoder, batch: Batch, others: Batch) -> list[Tensor]:
 
 @torch.inference_mode()
 def go_on(running: Search) -> None:
-    """Some steps of a search, without a look at what they give."""
+    """Take a few steps of a search without looking at their results."""
     for _ in range(4):
         if isinstance(running, GreedySearch):
             assert running._state is not None

@@ -1,4 +1,4 @@
-"""A client of a session's stream, with less to write; and what is below it, for clients that do not behave."""
+"""A client of a session's stream; also raw connections, for clients that misbehave."""
 
 import base64
 import socket
@@ -31,20 +31,20 @@ class Stream:
             self.send(text, position)
 
     def receive(self) -> dict[str, Any]:
-        """The next message."""
+        """Wait for the next message."""
         message: dict[str, Any] = orjson.loads(self.socket.recv())
         return message
 
     def receive_all(self, count: int) -> list[dict[str, Any]]:
-        """The next messages."""
+        """Wait for this many messages."""
         return [self.receive() for _ in range(count)]
 
     def abort(self) -> None:
-        """Break the connection without a word."""
+        """Drop the connection without a close frame."""
         self.socket.close_socket()
 
     def closed(self) -> tuple[int, str]:
-        """Wait until the server ends the stream, whatever it says before; gives code and reason of its close."""
+        """Wait until the server closes the stream, ignoring messages before; returns its close code and reason."""
         try:
             while True:
                 self.socket.recv()
@@ -54,13 +54,13 @@ class Stream:
 
 @contextmanager
 def opened(url: str, session: str, **options: Any) -> Iterator[Stream]:
-    """A stream of a session, by its path, at the replica with that URL; `options` are those of `websockets`."""
+    """Open the stream of a session (a path) at the replica with that URL; `options` are passed to `websockets`."""
     with connect(f"{url.replace('http', 'ws', 1)}{session}/stream", proxy=None, **options) as socket:
         yield Stream(socket, orjson.loads(socket.recv()))
 
 
 def refused(url: str, session: str) -> dict[str, Any]:
-    """Try to open a stream; gives the problem that the handshake is refused with."""
+    """Try to open a stream; returns the problem with which the handshake is refused."""
     with pytest.raises(InvalidStatus) as refusal, opened(url, session):
         pass
     response = refusal.value.response
@@ -70,7 +70,7 @@ def refused(url: str, session: str) -> dict[str, Any]:
 
 
 def handshake_of(session: str) -> bytes:
-    """A well-formed one."""
+    """A well-formed WebSocket handshake for a session's stream."""
     key = base64.b64encode(bytes(16)).decode()
     return (
         f"GET {session}/stream HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -79,11 +79,11 @@ def handshake_of(session: str) -> bytes:
 
 
 def connected(url: str) -> socket.socket:
-    """A connection to a replica, without any protocol."""
+    """A raw TCP connection to a replica."""
     address = httpx.URL(url)
     return socket.create_connection((address.host, address.port or 0), timeout=30)
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """What comes until the other side ends the connection."""
+    """Everything received until the other side closes the connection."""
     return b"".join(iter(lambda: connection.recv(4096), b""))

@@ -1,4 +1,4 @@
-"""A service that says that it serves, and that SIGTERM does not end."""
+"""A fake service that reports that it is serving and ignores SIGTERM."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""What CUDA graphs do, on a CPU: kernels are noted down with the places that they read and write, and done again."""
+"""Does on a CPU what CUDA graphs do: records kernels with the memory that they read and write, and replays them."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from models.network.inference.graphs import Replay
 
 
 class _Tape(TorchDispatchMode):
-    """Notes down every kernel that runs."""
+    """Records every kernel that runs."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -25,7 +25,7 @@ class _Tape(TorchDispatchMode):
 
 
 class Launches(TorchDispatchMode):
-    """Counts the kernels that are launched one by one, and not by a replay; views and empty tensors are none."""
+    """Lists the kernels that are launched singly rather than by a replay; views and empty tensors do not count."""
 
     def __init__(self, tapes: "Tapes") -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -48,7 +48,7 @@ class Tapes:
         self.replaying = False
 
     def __call__(self, step: Replay) -> Replay:
-        """Capture a step, which runs once for it."""
+        """Capture a step by running it once."""
         self.captures += 1
         with _Tape() as tape:
             result = step()

@@ -1,4 +1,4 @@
-"""What the kernels for CUDA compute, by torch, where there is neither a GPU nor Triton."""
+"""The CUDA kernels' computations in torch, for machines with neither a GPU nor Triton."""
 
 import sys
 from types import ModuleType
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let models be prepared with these in place of the kernels."""
+    """Make models use these functions instead of the kernels."""
     attention, sublayers = (ModuleType(f"models.kernels.gpu.{name}") for name in ("attention", "sublayers"))
     attention.__dict__.update(attend_past=attend_past, attend_fixed=attend_fixed)
     sublayers.__dict__.update(enter=enter, let_in=let_in)

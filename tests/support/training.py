@@ -1,4 +1,4 @@
-"""Training runs as the command line starts them."""
+"""Trains runs as the command line does."""
 
 from pathlib import Path
 from typing import Any
@@ -16,22 +16,22 @@ from models.training import run
 
 
 def train(config: RunConfig, **arguments: Any) -> Path:
-    """Train a run to its final checkpoint; arguments as of `models.training.run.train`."""
+    """Train a run to its final checkpoint; arguments as for `models.training.run.train`."""
     return run.train(config, candidate, **arguments)
 
 
 def candidate(config: RunConfig, tokenizer: Tokenizer, model: TranslationModel) -> WindowTranslator:
-    """A model in training as a greedy translator."""
+    """Wrap a model in training as a greedy translator."""
     return WindowTranslator(Runtime.of(config, tokenizer, model), Options(beam_size=1))
 
 
 def weights(folder: Path) -> dict[str, Tensor]:
-    """Tensors of a checkpoint."""
+    """The tensors of a checkpoint."""
     return load_file(folder / "model.safetensors")
 
 
 def assert_same_weights(one: Path, other: Path) -> None:
-    """Both checkpoints have the same tensors, to the bit."""
+    """Check that both checkpoints have bit-identical tensors."""
     first, second = weights(one), weights(other)
     assert first.keys() == second.keys()
     for name, tensor in first.items():

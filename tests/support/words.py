@@ -1,8 +1,8 @@
-"""Texts that are "translated" without a model."""
+"""Stands in for a model by "translating" text."""
 
 import re
 
 
 def capital(text: str) -> str:
-    """The letters that stand for words are capitals."""
+    """Capitalize the letters x, y and z, which stand for words."""
     return re.sub(r"\b[xyz]\b", lambda found: found[0].upper(), text)
