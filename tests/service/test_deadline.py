@@ -1,4 +1,4 @@
-"""Deadlines that requests bring along, and what is none of them."""
+"""Deadlines that requests set for themselves, as opposed to other timeouts."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from service.errors import OwnDeadlineError
 
 
 async def test_what_takes_too_long_is_told_so() -> None:
-    """It is cancelled when its time is up, and needs not have begun before."""
+    """Work past the request's deadline is cancelled, even if the deadline had already passed when it began."""
     for seconds in (0.01, 0.0):
         with pytest.raises(OwnDeadlineError):
             async with until(moment_in(seconds)):
@@ -18,7 +18,7 @@ async def test_what_takes_too_long_is_told_so() -> None:
 
 @pytest.mark.parametrize("seconds", [None, 60.0])
 async def test_other_time_that_is_up_is_no_deadline_of_the_request(seconds: float | None) -> None:
-    """A client would be told of a deadline that it has not set, or that is still to come."""
+    """Otherwise a client would be told of a deadline that it has not set or that has not yet passed."""
     with pytest.raises(TimeoutError):
         async with until(moment_in(seconds)):
             raise TimeoutError

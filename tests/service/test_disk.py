@@ -1,4 +1,4 @@
-"""Reading one thing after another from a disk."""
+"""Concurrent reads from a disk."""
 
 import asyncio
 from threading import Event
@@ -7,7 +7,7 @@ from service.disk import DiskReader
 
 
 async def test_who_comes_while_another_reads_waits_for_them() -> None:
-    """A disk that is at work is none that does not answer."""
+    """Reads that overlap share the disk in turn: a disk that is busy does not count as one that does not respond."""
     disk, answers = DiskReader[bool](), Event()
     reading = [asyncio.create_task(disk.read(answers.wait)) for _ in range(3)]
     for _ in range(10):

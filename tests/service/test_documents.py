@@ -1,4 +1,4 @@
-"""The use case of whole documents, without a server around it."""
+"""Translation of whole documents, without a server around it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -29,7 +29,7 @@ from tests.support.servers import bundle
 
 
 class Desk:
-    """Documents on a lane that behaves as a test wants."""
+    """Documents on a lane whose behaviour the test decides."""
 
     def __init__(self, manifest: Manifest, behave: Callable[[Batch], Coroutine[Any, Any, Outcomes]] = echo) -> None:
         self.bench = Bench(behave)
@@ -65,7 +65,7 @@ def _request(**members: object) -> DocumentRequest:
 
 @pytest.fixture
 async def desk(stand_in_bundle: Path) -> AsyncIterator[Desk]:
-    """Whose translations are the sources; nothing is left in its queue in the end."""
+    """A desk whose translations equal the sources; checks that nothing is left in its queue at the end."""
     made = Desk(Manifest.load(stand_in_bundle))
     yield made
     await until(lambda: queued(made.bench.batcher) == 0)
@@ -75,7 +75,7 @@ async def desk(stand_in_bundle: Path) -> AsyncIterator[Desk]:
 @given(text=st.text(st.sampled_from("ab。！ \n　・-1.🙂彼"), max_size=40))
 @example(text="1111111111　　。　　。　　。　　。　　彼\na")
 async def test_streamed_document_is_the_whole_one(desk: Desk, text: str) -> None:
-    """What comes before each sentence, the sentences, and what comes after the last, make up the text."""
+    """The streamed sentences, with the text before each and after the last, make up the same text as a whole answer."""
     whole = await desk.whole(text=text)
     sentences, end = await desk.streamed(text=text)
     assert "".join(sentence.before + sentence.translation for sentence in sentences) + end.after == whole.text
@@ -83,13 +83,13 @@ async def test_streamed_document_is_the_whole_one(desk: Desk, text: str) -> None
         sentence.model_dump() for sentence in whole.sentences
     ]
     assert (end.id, end.model, end.sentences) == (whole.id, whole.model, len(whole.sentences))
-    spaces = str.maketrans("", "", " \u3000")  # they are those of the other language
+    spaces = str.maketrans("", "", " \u3000")  # spacing follows the target language
     assert whole.text.translate(spaces) == unwrapped(text, "ja").translate(spaces)
 
 
 @pytest.mark.parametrize("given", [{"text": ""}, {"text": " \n　"}, {"text": "🙂🎉\n"}, {"sentences": []}])
 async def test_document_without_sentences(desk: Desk, given: dict[str, object]) -> None:
-    """Nothing to translate is no error: the text comes back as it is, and no worker is asked."""
+    """Having nothing to translate is not an error: the text comes back unchanged, and no worker is involved."""
     sentences, end = await desk.streamed(**given)
     assert (sentences, end.after) == ([], given.get("text", ""))
     assert (await desk.whole(**given)).text == given.get("text", "")
@@ -117,7 +117,7 @@ async def test_document_without_sentences(desk: Desk, given: dict[str, object]) 
 async def test_limits_name_what_is_beyond_them(
     desk: Desk, members: dict[str, object], kind: type[AntecedentError], message: str, extras: dict[str, object]
 ) -> None:
-    """The first sentence that is too long is named by its position; nothing has been queued."""
+    """The error names the limit, and the position of the first sentence that is too long; nothing has been queued."""
     with pytest.raises(kind, match=message) as raised:
         await desk.whole(**members)
     assert raised.value.extras == extras
@@ -132,7 +132,7 @@ async def test_limits_name_what_is_beyond_them(
     ],
 )
 async def test_document_of_just_the_limits_is_translated(desk: Desk, members: dict[str, object]) -> None:
-    """As many sentences as there may be, and as long ones."""
+    """A document may reach the limits on the number and length of sentences."""
     assert len((await desk.whole(**members)).sentences) == 50
 
 
@@ -149,7 +149,7 @@ async def test_document_of_just_the_limits_is_translated(desk: Desk, members: di
 async def test_beam_is_as_wide_as_alternatives_need(
     stand_in_bundle: Path, members: dict[str, object], options: Options
 ) -> None:
-    """It is the model's own, of four, where that is enough: no translation is another one for them."""
+    """The model's own beam of four is kept where it suffices, so that alternatives leave the translation unchanged."""
     told: list[Options] = []
 
     async def listen(batch: Batch) -> Outcomes:
@@ -161,7 +161,7 @@ async def test_beam_is_as_wide_as_alternatives_need(
 
 
 async def test_alternatives_that_are_the_same_text_are_given_once(stand_in_bundle: Path) -> None:
-    """Search tells apart the pieces that a text is said in, which nobody sees."""
+    """Search treats different tokenizations of a text as different hypotheses, but a client would see no difference."""
 
     async def stammer(batch: Batch) -> Outcomes:
         others = tuple(Alternative(text, -1.0) for text in ("A", "B", "B", "C"))
@@ -173,7 +173,7 @@ async def test_alternatives_that_are_the_same_text_are_given_once(stand_in_bundl
 
 
 class Others:
-    """Whatever else the loop has to do meanwhile; counts how often it came to it."""
+    """Other work for the event loop; counts how often it got a turn."""
 
     def __init__(self) -> None:
         self.turns = 0
@@ -185,12 +185,12 @@ class Others:
             await asyncio.sleep(0)
 
     def end(self) -> None:
-        """Have nothing else to do any more."""
+        """Stop."""
         self._serving.cancel()
 
 
 async def test_long_texts_are_split_while_others_are_served(desk: Desk) -> None:
-    """However many of them a call has: a thread splits them, and the loop goes on with what else there is to do."""
+    """However many texts a call has, a thread splits them, and the event loop goes on with other work meanwhile."""
     others = Others()
     texts = await desk.documents.split(["あ。", *["\n" * 200] * 40], "ja")
     others.end()
@@ -199,7 +199,7 @@ async def test_long_texts_are_split_while_others_are_served(desk: Desk) -> None:
 
 
 async def test_sentences_that_are_several_are_found_while_others_are_served(stand_in_bundle: Path) -> None:
-    """A document of many long sentences is looked through in a thread, and workers are told what each consists of."""
+    """Given sentences that are really several are split in a thread too; workers are told the parts of each."""
     told: dict[str, tuple[str, ...]] = {}
 
     async def listen(batch: Batch) -> Outcomes:
@@ -220,14 +220,14 @@ async def test_sentences_that_are_several_are_found_while_others_are_served(stan
 
 
 async def test_texts_have_the_sentences_of_one_document(desk: Desk) -> None:
-    """A call with many texts asks for no more than a document may."""
+    """The texts of one call may together have as many sentences as one document."""
     assert sum(len(text.sentences) for text in await desk.documents.split(["あ。" * 25] * 2, "ja")) == 50
     with pytest.raises(InvalidInputError, match="more than 50 sentences"):
         await desk.documents.split(["あ。" * 25, "あ。" * 26], "ja")
 
 
 async def test_bad_sentence_ends_the_document(desk: Desk) -> None:
-    """Its position is named, and what comes after it is not translated for nothing."""
+    """The error names its position, and the sentences still queued after it are dropped instead of being translated."""
     with pytest.raises(RequestError) as raised:
         await desk.whole(sentences=["a", "bad", *"cdefghijklmnop"])
     assert raised.value.extras == {"position": 1}
@@ -236,7 +236,7 @@ async def test_bad_sentence_ends_the_document(desk: Desk) -> None:
 
 
 async def test_what_nobody_waits_for_leaves_the_queue(desk: Desk) -> None:
-    """As where the client has left: no worker is given more of it than one batch."""
+    """When nobody waits any more, as after a client has left, workers get at most one batch of the document."""
     async with desk.documents.prepare(_request(sentences=["a"] * 10)) as prepared:
         with desk.documents.stream(prepared, awaited=False):
             assert queued(desk.bench.batcher) == 6
@@ -245,7 +245,7 @@ async def test_what_nobody_waits_for_leaves_the_queue(desk: Desk) -> None:
 
 
 async def test_place_is_kept_until_the_sentences_are_queued(desk: Desk) -> None:
-    """What a document will bring counts from its preparation on, and once."""
+    """A document's sentences count towards the queue limit from its preparation on, and are never counted twice."""
     async with desk.documents.prepare(_request(sentences=["a"] * 10)) as prepared:
         places = [desk.admission.reserve(flow, 6) for flow in "ab"]
         with desk.admission.reserve("c", 6), pytest.raises(QueueFullError):
@@ -260,7 +260,7 @@ async def test_place_is_kept_until_the_sentences_are_queued(desk: Desk) -> None:
 
 
 async def test_full_queue_refuses_before_a_text_is_split(desk: Desk) -> None:
-    """How many sentences there are at least is known from the length of the text."""
+    """The length of the text alone gives a lower bound on its number of sentences, enough to refuse it."""
     for flow in "abcd":
         desk.admission.reserve(flow, 5)
     with pytest.raises(QueueFullError):
@@ -269,7 +269,7 @@ async def test_full_queue_refuses_before_a_text_is_split(desk: Desk) -> None:
 
 
 async def test_model_is_held_while_its_document_is_translated(desk: Desk) -> None:
-    """One that is unloaded meanwhile goes only after the last sentence."""
+    """A model that is unloaded meanwhile is retired only after the document's last sentence."""
     (model,) = desk.catalogue.models
     retired = []
 
@@ -287,7 +287,7 @@ async def test_model_is_held_while_its_document_is_translated(desk: Desk) -> Non
 
 
 async def test_target_context_is_read_where_the_model_reads_it(tmp_path: Path) -> None:
-    """Each sentence goes when the one before it is done; without context there is nothing to wait for."""
+    """Each sentence is sent when the one before it is done; without context all are sent at once."""
     manifest = Manifest.load(bundle(tmp_path / "reader", reads_target_context=True))
     read = []
 
@@ -316,7 +316,7 @@ async def test_target_context_is_read_where_the_model_reads_it(tmp_path: Path) -
 async def test_each_sentence_goes_with_its_draft(
     stand_in_bundle: Path, members: dict[str, object], options: Options
 ) -> None:
-    """Drafts stay with their sentences, of context there is none, and with them the strategy is to verify."""
+    """Drafts stay with their sentences, context sentences have none, and any draft makes the strategy `verify`."""
     asked = []
 
     async def recorded(batch: Batch) -> Outcomes:
@@ -334,7 +334,10 @@ async def test_each_sentence_goes_with_its_draft(
 
 
 async def test_a_first_sentence_that_is_awaited_waits_for_no_other_document(stand_in_bundle: Path) -> None:
-    """It goes with the sentences of sessions; all others, and those of a document that is answered whole, do not."""
+    """The first sentence of a streamed document is interactive, like sentences of sessions; the rest is bulk.
+
+    A document that is answered as a whole is bulk too, unless it is a single sentence.
+    """
     given = []
 
     async def recorded(batch: Batch) -> Outcomes:

@@ -1,4 +1,4 @@
-"""Errors: each has a code of its own, says whether to try again, and is listed in docs/errors.md."""
+"""Errors: each has a code of its own, says whether to retry, and is listed in docs/errors.md."""
 
 import importlib
 import pkgutil
@@ -17,12 +17,12 @@ DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 TOLD = re.compile(r"^\| `(\w+)` \| (\d{3}) \| (yes|no) \| (\d*) \| (.+?) \| (.+) \|$", re.MULTILINE)
 NOT_TOLD = re.compile(r"^\| `(\w+)` \| ([^|]+) \|$", re.MULTILINE)
 STARTED = ("__main__", "worker_runtime")
-"""Modules that only a process of their own imports."""
+"""Modules that are meant to be imported only in a process of their own."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _all_modules() -> None:
-    """Every class of errors exists once its module is imported."""
+    """Import all modules, so that every error class is defined."""
     for module in pkgutil.walk_packages(service.__path__, "service."):
         if not module.name.endswith(STARTED):
             importlib.import_module(module.name)
@@ -34,19 +34,19 @@ def _kinds(base: type[AntecedentError]) -> list[type[AntecedentError]]:
 
 
 def _told() -> set[type[AntecedentError]]:
-    """What a client may be answered: of the models' errors, what is wrong with its request or its bundle."""
+    """Errors that a client may get: the service's own, and the models' errors about a request or a bundle."""
     found = [kind for base in (ServiceError, RequestError, BundleError) for kind in (base, *_kinds(base))]
     return set(found) - {ServiceError}
 
 
 def test_every_error_has_its_own_code() -> None:
-    """A client can tell any two errors apart by their codes."""
+    """No two errors share a code, so that clients can tell them apart."""
     codes = [kind.code for kind in _kinds(AntecedentError) if kind is not ServiceError]
     assert len(codes) == len(set(codes))
 
 
 def test_errors_that_pass_say_when_to_try_again() -> None:
-    """Of the service's errors those that are worth a retry, and no others, have a Retry-After."""
+    """Exactly those of the service's errors that are worth a retry have a Retry-After."""
     for kind in _kinds(ServiceError):
         assert issubclass(kind, ServiceError)
         assert (kind.retry_after is not None) == kind.retryable
@@ -55,7 +55,7 @@ def test_errors_that_pass_say_when_to_try_again() -> None:
 
 
 def test_every_error_that_a_client_may_get_is_documented() -> None:
-    """The table has each code with status, retryability, Retry-After and meaning as in the code, and some advice."""
+    """The table gives each code with the status, retryability, Retry-After and meaning from the code, plus advice."""
     expected = [*map(described, _told()), *FRAMEWORK_ERRORS.values(), INTERNAL_ERROR]
     rows = [row[:-1] for row in TOLD.findall(DOCUMENTATION.read_text())]
     assert sorted(rows) == sorted(
@@ -71,7 +71,7 @@ def test_every_error_that_a_client_may_get_is_documented() -> None:
 
 
 def test_every_error_that_ends_a_command_is_documented() -> None:
-    """The other table has what no client gets."""
+    """The other table lists the errors that no client gets."""
     rest = set(_kinds(AntecedentError)) - _told() - {ServiceError}
     assert sorted(NOT_TOLD.findall(DOCUMENTATION.read_text())) == sorted(
         (kind.code, described(kind).meaning) for kind in rest
@@ -79,12 +79,12 @@ def test_every_error_that_ends_a_command_is_documented() -> None:
 
 
 def test_every_status_of_the_framework_has_a_meaning() -> None:
-    """What goes wrong before a route is described for each status that has a code."""
+    """Every status for errors before a route is reached that has a code also has a description."""
     assert FRAMEWORK_ERRORS.keys() == HTTP_CODES.keys()
 
 
 def test_an_error_may_know_better_when_to_try_again() -> None:
-    """The time of a refusal is its own; the class says only that there is one."""
+    """An instance may set its own Retry-After, which takes precedence over the default of its class."""
     error = RateLimitedError("too many", retry_after=7, quota={"RateLimit": "some"})
     assert error.headers() == {"Retry-After": "7", "RateLimit": "some"}
     assert RateLimitedError.retry_after == 60

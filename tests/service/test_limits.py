@@ -1,4 +1,4 @@
-"""What a request may have at most."""
+"""Upper limits on the content of a request."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from service.settings import Settings
 
 
 def test_tags_count_only_where_they_are_most_of_a_sentence() -> None:
-    """A sentence may have as many characters with tags as without, until nearly all of it is tags."""
+    """Tags do not count towards a sentence's length, unless nearly all of it is tags."""
     check_length(f"<b>{'あ' * 10}</b>", 10, "the sentence")
     with pytest.raises(SentenceTooLongError, match="the sentence has 11 characters; at most 10"):
         check_length(f"<b>{'あ' * 11}</b>", 10, "the sentence")
@@ -19,7 +19,7 @@ def test_tags_count_only_where_they_are_most_of_a_sentence() -> None:
 
 
 def test_terms_are_counted_and_so_are_their_characters() -> None:
-    """Those of both languages; just as many as there may be are accepted."""
+    """Characters count in both languages; a glossary exactly at the limits is accepted."""
     limits = Settings(max_glossary_terms=2, max_glossary_characters=10)
     check_terms([GlossaryTerm(source="神社", target="jin"), GlossaryTerm(source="寺", target="tera")], limits)
     with pytest.raises(InvalidInputError, match="11 characters; at most 10"):

@@ -1,4 +1,4 @@
-"""Bodies: what is accepted and what is refused before anything is done."""
+"""Request bodies: what is accepted, and what is refused before any work is done."""
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -10,7 +10,7 @@ PAIR = {"source_lang": "ja", "target_lang": "en"}
 
 
 def test_text_and_sentences_exclude_each_other() -> None:
-    """A document is given as text or as sentences: both, or neither, is refused."""
+    """A document is given either as text or as sentences; both or neither is refused."""
     DocumentRequest.model_validate(PAIR | {"text": "a"})
     DocumentRequest.model_validate(PAIR | {"sentences": ["a"]})
     for wrong in ({}, {"text": "a", "sentences": ["a"]}):
@@ -32,13 +32,13 @@ def test_text_and_sentences_exclude_each_other() -> None:
     ],
 )
 def test_what_is_not_in_the_contract_is_refused(member: dict[str, object]) -> None:
-    """Unknown members, values out of range and text that no UTF-8 can hold do not get in."""
+    """Unknown members, values out of range and text that UTF-8 cannot encode are refused."""
     with pytest.raises(ValidationError):
         DocumentRequest.model_validate(PAIR | {"text": "a"} | member)
 
 
 def test_drafts_go_with_sentences() -> None:
-    """One for each, null where there is none; with a text nobody knows which sentence a draft belongs to."""
+    """There is one draft (or null) for each sentence; with a text nobody could tell which sentence a draft is for."""
     two = PAIR | {"sentences": ["a", "b"]}
     assert DocumentRequest.model_validate(two | {"drafts": ["A", None]}).drafts == ["A", None]
     DocumentRequest.model_validate(two | {"drafts": [None, None], "beam_size": 1, "strategy": "direct"})
@@ -51,13 +51,13 @@ def test_drafts_go_with_sentences() -> None:
 
 @pytest.mark.parametrize("member", [{"beam_size": 2}, {"strategy": "sentence"}, {"strategy": "rerank"}])
 def test_drafts_go_with_greedy_search_in_context(member: dict[str, object]) -> None:
-    """What a draft is checked against has a beam of one and the preceding sentences."""
+    """Drafts are verified against greedy search with context, so other beams and strategies are refused."""
     with pytest.raises(ValidationError, match="strategy direct and a beam_size of 1"):
         DocumentRequest.model_validate(PAIR | {"sentences": ["a"], "drafts": ["A"]} | member)
 
 
 def test_language_codes_know_no_case() -> None:
-    """`JA` is `ja`."""
+    """`JA` means `ja`."""
     assert DocumentRequest.model_validate({"source_lang": "JA", "target_lang": "pt-BR", "text": ""}).source_lang == "ja"
 
 
@@ -65,7 +65,7 @@ def test_language_codes_know_no_case() -> None:
     "code", ["ja", "en-GB", "zh-Hant-TW", "fil", "English", "e", "de_DE", "ja ", "", "en-" + "a-" * 40]
 )
 def test_a_run_names_languages_as_requests_do(code: str) -> None:
-    """A model whose language no request could name would have been trained for nothing."""
+    """Otherwise a model could be trained for a language that no request can name."""
 
     def taken(kind: type[BaseModel], values: dict[str, object]) -> bool:
         try:
@@ -79,7 +79,7 @@ def test_a_run_names_languages_as_requests_do(code: str) -> None:
 
 
 def test_positions_start_at_zero() -> None:
-    """Zero is the first position, and there is none before it."""
+    """Negative positions are refused."""
     assert SentenceRequest.model_validate({"text": "a", "position": 0}).position == 0
     with pytest.raises(ValidationError):
         SentenceRequest.model_validate({"text": "a", "position": -1})
@@ -96,7 +96,7 @@ def test_positions_start_at_zero() -> None:
     ],
 )
 def test_alternatives_need_a_beam(members: dict[str, object], message: str) -> None:
-    """As many as it holds beside the best."""
+    """A beam has room for one alternative fewer than its size, since it also holds the best translation."""
     with pytest.raises(ValidationError, match=message):
         DocumentRequest.model_validate(PAIR | {"sentences": ["a"]} | members)
     DocumentRequest.model_validate(PAIR | {"sentences": ["a"], "alternatives": 3, "beam_size": 4})
@@ -104,7 +104,7 @@ def test_alternatives_need_a_beam(members: dict[str, object], message: str) -> N
 
 @pytest.mark.parametrize("member", ["sentences", "context", "drafts"])
 def test_first_wrong_sentence_is_enough(member: str) -> None:
-    """A body full of what is no sentence is not told so once for each: that took a thousand times its size."""
+    """Only the first invalid sentence is reported: errors for all would make an answer 1000 times the body's size."""
     with pytest.raises(ValidationError) as caught:
         DocumentRequest.model_validate(PAIR | {"sentences": ["a"]} | {member: [1] * 1000})
     assert [error["loc"] for error in caught.value.errors()] == [(member, 0)]

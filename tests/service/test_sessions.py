@@ -1,4 +1,4 @@
-"""Sentences whose client leaves: while they find their place, and while they are translated."""
+"""Sentences whose client leaves, while they are being placed and while they are being translated."""
 
 import asyncio
 from pathlib import Path
@@ -25,7 +25,7 @@ from tests.support.servers import RedisServer
 
 
 class HeldRedis:
-    """A client of a Redis that does what it is told, and whose replies are held back between `hold` and `let_go`."""
+    """A client of a Redis that executes commands at once, but whose replies are held back from `hold` to `let_go`."""
 
     def __init__(self, client: RedisClient) -> None:
         self._client = client
@@ -37,16 +37,16 @@ class HeldRedis:
         return getattr(self._client, name)
 
     def hold(self) -> None:
-        """Hold replies back from now on; `done` is set once Redis has done what the first one tells of."""
+        """Hold back replies from now on; `done` is set once Redis has executed the first command."""
         self._open.clear()
         self.done.clear()
 
     def let_go(self) -> None:
-        """Give the replies that were held back."""
+        """Release the replies that were held back."""
         self._open.set()
 
     async def evalsha(self, *args: Any) -> Any:
-        """Run a script that Redis knows."""
+        """Run a script that Redis has already loaded."""
         reply = await self._client.evalsha(*args)
         self.done.set()
         await self._open.wait()
@@ -54,7 +54,7 @@ class HeldRedis:
 
 
 async def test_client_that_leaves_before_redis_has_answered(redis_server: RedisServer) -> None:
-    """Redis has put the sentence into its place by then: it is taken out again."""
+    """By then Redis has placed the sentence, which must be taken out again."""
     metrics = Metrics()
     async with connect(redis_server.url, 5) as client:
         held = HeldRedis(client)
@@ -82,7 +82,7 @@ class OneModel:
         self._model = model
 
     async def for_session(self, _name: str, _fingerprint: str) -> Model:
-        """It."""
+        """That model."""
         return self._model
 
 
@@ -92,7 +92,7 @@ async def _never(_batch: Batch) -> Outcomes:
 
 
 async def test_client_that_leaves_keeps_no_worker_busy(redis_server: RedisServer, stand_in_bundle: Path) -> None:
-    """What nobody waits for any more is not translated to its end, and the sentence is taken out again."""
+    """Once nobody waits, the translation is dropped, and the sentence is taken out of the session again."""
     bench, metrics, manifest = Bench(_never), Metrics(), Manifest.load(stand_in_bundle)
     bench.batcher.open()
     model = Model(manifest, cast(WorkerPool, None), cast("Batcher[Worker]", bench.batcher), manifest.name)

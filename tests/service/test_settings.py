@@ -1,4 +1,4 @@
-"""The settings: read from the environment, documented, and refused where they make no sense."""
+"""Settings are read from the environment, documented, and refused if they make no sense."""
 
 import json
 import os
@@ -21,16 +21,16 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_setting_is_documented_and_nothing_else() -> None:
-    """The table in docs/configuration.md names each variable with the sentence that is in the code."""
+    """The table in docs/configuration.md lists each variable with the description from the code."""
     rows = re.findall(r"^\| `(ANTECEDENT_\w+)` \|.*?\| (.*) \|$", DOCUMENTATION.read_text(), re.MULTILINE)
     meaning = meanings(Settings)
     assert rows == [(PREFIX + name.upper(), meaning[name]) for name in Settings.model_fields]
 
 
 def test_documented_defaults_are_the_defaults() -> None:
-    """The table gives each default as one would write it into the variable, and none where there is none.
+    """The table shows each default as it would be written in the variable, or nothing if there is none.
 
-    Of the bundles and the workers it says what they depend on.
+    For bundles and workers it explains instead what their defaults depend on.
     """
     rows = dict(re.findall(r"^\| `ANTECEDENT_(\w+)` \| (.*?) \|", DOCUMENTATION.read_text(), re.MULTILINE))
     for name, field in Settings.model_fields.items():
@@ -39,7 +39,7 @@ def test_documented_defaults_are_the_defaults() -> None:
 
 
 def test_defaults_serve_the_shipped_bundle_on_loopback() -> None:
-    """With no variable set the service listens on loopback, with a Redis of its own, and serves the shipped model."""
+    """With no variables set the service listens on loopback, runs its own Redis, and serves the shipped model."""
     settings = load_settings()
     assert is_loopback(settings.host)
     assert settings.redis_url is None
@@ -47,14 +47,14 @@ def test_defaults_serve_the_shipped_bundle_on_loopback() -> None:
 
 
 def test_bundles_are_separated_like_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several bundles are given in one variable."""
+    """Several bundles can be given in one variable."""
     monkeypatch.setenv("ANTECEDENT_BUNDLES", f"/a/one{os.pathsep}/b/two{os.pathsep}")
     assert load_settings().bundles == (Path("/a/one"), Path("/b/two"))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org"])
 def test_beyond_loopback_a_redis_and_keys_are_needed(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-    """A host that others reach is refused while there is no Redis, or no keys, and accepted with both."""
+    """A host that others can reach is refused without a Redis URL or without keys, and accepted with both."""
     monkeypatch.setenv("ANTECEDENT_HOST", host)
     with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_URL"):
         load_settings()
@@ -67,7 +67,7 @@ def test_beyond_loopback_a_redis_and_keys_are_needed(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
 def test_loopback_needs_no_redis(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-    """On loopback, by address or by name, nothing needs to be named."""
+    """On loopback, given as address or name, no Redis URL is required."""
     monkeypatch.setenv("ANTECEDENT_HOST", host)
     assert load_settings().redis_url is None
 
@@ -90,7 +90,7 @@ def test_loopback_needs_no_redis(monkeypatch: pytest.MonkeyPatch, host: str) -> 
     ],
 )
 def test_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str) -> None:
-    """What is wrong is said in a sentence that begins with the variable."""
+    """The error message begins with the name of the variable."""
     monkeypatch.setenv(f"ANTECEDENT_{name}", value)
     with pytest.raises(SettingsError, match=f"^ANTECEDENT_{name}: {said}"):
         load_settings()
@@ -105,7 +105,7 @@ def test_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
     ],
 )
 def test_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
-    """A limit that is misspelt, or that an older release does not know, would be none; other variables may be there."""
+    """If a misspelt or not yet known limit were ignored, there would be none; some other variables are tolerated."""
     monkeypatch.setenv("ANTECEDENT_DATA", "data")
     monkeypatch.setenv(name, "4")
     with pytest.raises(SettingsError) as caught:
@@ -115,14 +115,14 @@ def test_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch, name: str,
 
 @pytest.mark.parametrize("name", ["PASSWORD_FILE", "CA_FILE", "CERTIFICATE_FILE", "KEY_FILE"])
 def test_files_for_no_redis_are_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Somebody thinks that they are used."""
+    """Files for a connection to Redis without its URL are a mistake: whoever set them believes that they are used."""
     monkeypatch.setenv(f"ANTECEDENT_REDIS_{name}", "file")
     with pytest.raises(SettingsError, match=f"ANTECEDENT_REDIS_{name} is set, so ANTECEDENT_REDIS_URL must name"):
         load_settings()
 
 
 def test_empty_url_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty variable, as deployments leave behind, means no Redis, and so is refused beyond loopback."""
+    """Deployments may leave a variable empty: that means no Redis, and so is refused beyond loopback."""
     monkeypatch.setenv("ANTECEDENT_REDIS_URL", "")
     monkeypatch.setenv("ANTECEDENT_WORKER_MEMORY_MIB", "")
     assert load_settings().redis_url is load_settings().worker_memory_mib is None
@@ -143,27 +143,27 @@ def test_empty_url_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_is_wrong_is_said_in_words(monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str) -> None:
-    """And not in those of whatever checks it."""
+    """The error is in plain words rather than those of the validation library."""
     monkeypatch.setenv(f"ANTECEDENT_{name}", value)
     with pytest.raises(SettingsError, match=re.escape(f"ANTECEDENT_{name}: {said}")):
         load_settings()
 
 
 def test_a_level_of_the_log_in_capitals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As most programs write it."""
+    """The log level may be in capitals, as most programs write it."""
     monkeypatch.setenv("ANTECEDENT_LOG_LEVEL", "WARNING")
     assert load_settings().log_level == "warning"
 
 
 def test_keys_in_redis_need_one_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The service's own Redis is out of reach of the command that makes keys."""
+    """The command that makes keys cannot reach the service's own Redis."""
     monkeypatch.setenv("ANTECEDENT_KEYS", "redis")
     with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_URL must name one"):
         load_settings()
 
 
 def test_batches_may_not_wait_until_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sentence that is alone would be answered with 504, however idle the workers are."""
+    """Otherwise a single sentence would end with a 504 even if all workers were idle."""
     monkeypatch.setenv("ANTECEDENT_DEADLINE_SECONDS", "2")
     monkeypatch.setenv("ANTECEDENT_BATCH_WAIT_MS", "2000")
     with pytest.raises(SettingsError, match="ANTECEDENT_BATCH_WAIT_MS must be less than ANTECEDENT_DEADLINE_SECONDS"):
@@ -173,7 +173,7 @@ def test_batches_may_not_wait_until_the_deadline(monkeypatch: pytest.MonkeyPatch
 
 
 def test_default_time_to_live_may_not_exceed_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two settings that contradict each other are refused."""
+    """Contradictory settings are refused."""
     monkeypatch.setenv("ANTECEDENT_SESSION_MAX_TTL_SECONDS", "10")
     with pytest.raises(SettingsError, match="ANTECEDENT_SESSION_TTL_SECONDS"):
         load_settings()
@@ -185,7 +185,7 @@ def test_default_time_to_live_may_not_exceed_the_longest(monkeypatch: pytest.Mon
 def test_message_of_a_stream_has_room_for_a_sentence(
     monkeypatch: pytest.MonkeyPatch, name: str, wrong: int, right: int
 ) -> None:
-    """In whatever way its characters are written, or the settings are refused, whichever of the two was set."""
+    """The longest sentence must fit into a message even if all its characters are escaped, else both settings fail."""
     monkeypatch.setenv(f"ANTECEDENT_{name}", str(wrong))
     with pytest.raises(SettingsError, match=r"STREAM_MESSAGE_BYTES .* ANTECEDENT_MAX_SENTENCE_CHARACTERS"):
         load_settings()
@@ -197,12 +197,12 @@ def test_message_of_a_stream_has_room_for_a_sentence(
 
 
 def test_password_of_redis_is_not_shown() -> None:
-    """Printing the settings does not reveal what is in the URL."""
+    """Printing the settings does not reveal the password in the URL."""
     assert "hunter2" not in repr(Settings(redis_url="redis://:hunter2@redis"))
 
 
 def test_origins_are_given_in_one_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several origins are separated by commas; what a browser would not send as an origin is refused."""
+    """Origins are separated by commas; anything that a browser would not send as an origin is refused."""
     monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", "https://App.example.org, http://localhost:3000,")
     assert load_settings().cors_origins == ("https://app.example.org", "http://localhost:3000")
     for wrong in ("app.example.org", "https://app.example.org/", "https://*/path", "ftp://app.example.org"):
@@ -221,7 +221,7 @@ def test_origins_are_given_in_one_variable(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_origins_that_no_browser_sends_are_refused(monkeypatch: pytest.MonkeyPatch, origin: str, said: str) -> None:
-    """They would let nobody in, and nobody would be told."""
+    """They would silently match nothing."""
     monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", f"https://localhost:80,{origin}")
     with pytest.raises(SettingsError, match=re.escape(f"ANTECEDENT_CORS_ORIGINS: {origin}: ") + f".*{said}"):
         load_settings()
@@ -230,7 +230,7 @@ def test_origins_that_no_browser_sends_are_refused(monkeypatch: pytest.MonkeyPat
 
 
 def test_all_origins_are_allowed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside others it would allow all, where somebody wanted one more."""
+    """`*` along with other origins would allow all, when the intention was probably to add one more."""
     monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", "*,https://app.example.org")
     with pytest.raises(SettingsError, match=r"ANTECEDENT_CORS_ORIGINS: \* allows all origins"):
         load_settings()

@@ -1,4 +1,4 @@
-"""JSON in the strict sense: whatever bytes come, a value or a clear refusal."""
+"""Strict JSON: any bytes give either a value or a clear refusal."""
 
 import json
 from typing import Any
@@ -45,14 +45,14 @@ def _refusal(body: bytes, limits: JsonLimits = LIMITS) -> str:
 
 @given(VALUES, st.booleans())
 def test_depth_is_counted_exactly(value: Any, ascii_only: bool) -> None:
-    """Brackets in strings, behind whatever quotes and backslashes, are text; all others count."""
+    """All brackets count except those in strings, whatever quotes and backslashes precede them."""
     assert depth(outside_strings(json.dumps(value, ensure_ascii=ascii_only).encode()), 1000) == _levels(value)
 
 
 @given(VALUES, st.integers(0, 4))
-@example(-(10**18), 0)  # a sign is no digit
+@example(-(10**18), 0)  # a sign is not a digit
 def test_what_is_not_too_deep_is_read(value: Any, most: int) -> None:
-    """A value comes back as it was sent, or is refused because of its depth and nothing else."""
+    """A value comes back as it was sent, or is refused because of its depth alone."""
     body = json.dumps(value).encode()
     limits = JsonLimits(most, 1000)
     if _levels(value) <= most:
@@ -63,7 +63,7 @@ def test_what_is_not_too_deep_is_read(value: Any, most: int) -> None:
 
 @given(BYTES, st.binary(max_size=3))
 def test_any_bytes_are_read_or_refused(middle: bytes, after: bytes) -> None:
-    """Nothing but a refusal comes of bytes that are no JSON."""
+    """Bytes that are not JSON lead to a refusal and to no other error."""
     for body in (middle + after, b"[" * MOST + middle + b"]" * MOST, b'{"' + middle + b'": "' + after + b'"}'):
         assert _is_read(body) in {True, False}
 
@@ -95,11 +95,11 @@ def test_large_nonsense_is_refused(unit: bytes) -> None:
     ],
 )
 def test_refusal_says_what_is_wrong(body: bytes, reason: str) -> None:
-    """Each kind of mistake has its sentence."""
+    """Each kind of mistake has a message of its own."""
     assert reason in _refusal(body)
 
 
 @pytest.mark.parametrize("body", [b'{"himitsu": 1, "himitsu": 2}', b'{"a": "himitsu}', b'{"a": himitsu}'])
 def test_refusal_repeats_nothing(body: bytes) -> None:
-    """What was sent is not in the sentence."""
+    """The message does not quote what was sent."""
     assert "himitsu" not in _refusal(body)

@@ -1,4 +1,4 @@
-"""Keys in real storages."""
+"""Fixtures for keys in a real Redis."""
 
 from collections.abc import AsyncIterator
 
@@ -24,5 +24,5 @@ async def mortal_commands(mortal_redis: RedisServer) -> AsyncIterator[Commands]:
 
 @pytest.fixture
 def table(mortal_commands: Commands) -> KeyTable:
-    """Keys in that Redis; there are none yet."""
+    """The key table in that Redis, still empty."""
     return KeyTable(mortal_commands)

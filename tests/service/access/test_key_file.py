@@ -1,4 +1,4 @@
-"""Keys in a file."""
+"""Storage of keys in a file."""
 
 import asyncio
 import fcntl
@@ -16,12 +16,12 @@ from tests.support.keys import made
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the keys are to be; neither the file nor its folder is there yet."""
+    """The path of the key file; neither it nor its folder exists yet."""
     return tmp_path / "folder" / "keys.json"
 
 
 async def test_keys_come_back_as_they_were_added(path: Path) -> None:
-    """What one process adds, another one reads; a key that is removed is gone."""
+    """Keys that one process adds are read by another; a removed key is gone."""
     records = [made(tenant)[1] for tenant in ("acme", "acme", "other")]
     for record in records:
         await KeyFile(path).add(record)
@@ -36,7 +36,7 @@ async def test_keys_come_back_as_they_were_added(path: Path) -> None:
 
 
 async def test_file_that_has_not_changed_is_not_read_again(path: Path) -> None:
-    """The version tells; and a file that only looks changed, by its date, has the same one."""
+    """The version decides: a file whose date alone has changed still has the same one."""
     await KeyFile(path).add(made("acme")[1])
     found = await KeyFile(path).read()
     assert found is not None
@@ -45,7 +45,7 @@ async def test_file_that_has_not_changed_is_not_read_again(path: Path) -> None:
 
 
 async def test_file_is_its_owners_alone(path: Path) -> None:
-    """A new file can be read by nobody else; one that was opened to a group on purpose stays so."""
+    """A new file is readable by its owner only; one that was deliberately opened to a group stays so."""
     await KeyFile(path).add(made("acme")[1])
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
@@ -55,7 +55,7 @@ async def test_file_is_its_owners_alone(path: Path) -> None:
 
 
 async def test_link_to_the_file_stays_a_link(path: Path) -> None:
-    """A change goes to where the link leads; a link that is turned to another file, as Kubernetes does, is seen."""
+    """Writing changes the target of a link; a link that is redirected, as Kubernetes does, is read as a change."""
     one, other = path.with_name("one.json"), path.with_name("other.json")
     first, second = made("acme")[1], made("acme")[1]
     for file, record in ((one, first), (other, second)):
@@ -74,7 +74,7 @@ async def test_link_to_the_file_stays_a_link(path: Path) -> None:
 
 
 def test_a_link_and_the_file_have_one_lock(path: Path) -> None:
-    """Who writes by the one waits for who writes by the other, so that none undoes another's change."""
+    """A writer that uses the link waits for one that uses the file, so that neither undoes the other's change."""
     asyncio.run(KeyFile(path).add(made("acme")[1]))
     link = path.with_name("link.json")
     link.symlink_to(path)
@@ -91,7 +91,7 @@ def test_a_link_and_the_file_have_one_lock(path: Path) -> None:
     "content", ["", "{", '{"keys": [{"id": "himitsu"}]}', '{"keys": [], "more": "himitsu"}', "[]", "\xff himitsu"]
 )
 async def test_damaged_file_is_named_and_not_quoted(path: Path, content: str) -> None:
-    """The error says where the mistake is, without what stands there, and nothing is written over it."""
+    """The error says where the mistake is but does not quote the content, and the file is not overwritten."""
     path.parent.mkdir()
     path.write_text(content, "latin-1")
     with pytest.raises(KeyStorageError, match=r"keys\.json") as caught:
@@ -103,7 +103,7 @@ async def test_damaged_file_is_named_and_not_quoted(path: Path, content: str) ->
 
 
 async def test_two_keys_of_one_id_are_a_mistake(path: Path) -> None:
-    """Which of the two holds would be chance."""
+    """It would be a matter of chance which of the two applies."""
     record = made("acme")[1]
     await KeyFile(path).add(record)
     path.write_text(f'{{"keys": [{record.model_dump_json()}, {record.model_dump_json()}]}}')
@@ -112,7 +112,7 @@ async def test_two_keys_of_one_id_are_a_mistake(path: Path) -> None:
 
 
 async def test_no_file_and_no_folder_for_one(path: Path, tmp_path: Path) -> None:
-    """There is nothing to be read or removed; where no file can be made, the error says so."""
+    """Reading a missing file fails, and removing a key finds none; if no file can be created, the error says so."""
     with pytest.raises(KeyStorageError, match="No such file"):
         await KeyFile(path).read()
     assert not await KeyFile(path).remove("0" * 16)
@@ -122,7 +122,7 @@ async def test_no_file_and_no_folder_for_one(path: Path, tmp_path: Path) -> None
 
 
 async def test_links_that_lead_to_each_other(path: Path) -> None:
-    """Are said to be that, and stay."""
+    """The error says so, and the links are left alone."""
     path.parent.mkdir()
     path.symlink_to(path.with_name("other.json"))
     path.with_name("other.json").symlink_to(path)
@@ -134,7 +134,7 @@ async def test_links_that_lead_to_each_other(path: Path) -> None:
 
 
 async def test_device_is_not_read(path: Path) -> None:
-    """It would be without end."""
+    """Reading it might never end."""
     path.parent.mkdir()
     path.symlink_to("/dev/zero")
     with pytest.raises(KeyStorageError, match="is a device"):
@@ -142,7 +142,7 @@ async def test_device_is_not_read(path: Path) -> None:
 
 
 async def test_disk_without_room(path: Path) -> None:
-    """The error says so; the keys are those that were there, and no half of a file is left beside them."""
+    """The error says so; the previous keys are intact, and no partial file is left behind."""
     record = made("acme")[1]
     await KeyFile(path).add(record)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -159,7 +159,7 @@ async def test_disk_without_room(path: Path) -> None:
 
 
 async def test_two_who_write_at_once_lose_nothing(path: Path) -> None:
-    """Commands that run at the same time all have their effect, and whoever reads meanwhile reads a whole file."""
+    """All of several concurrent commands take effect, and readers meanwhile always see a whole file."""
     records = [made("acme")[1] for _ in range(20)]
     await KeyFile(path).add(records[0])
 

@@ -1,4 +1,4 @@
-"""Keys in a real Redis."""
+"""Storage of keys in a real Redis."""
 
 from typing import cast
 
@@ -18,7 +18,7 @@ from tests.support.servers import RedisServer
 
 
 async def test_keys_come_back_as_they_were_added(table: KeyTable) -> None:
-    """At first there are none; what is added is there, what is removed is gone, what has not changed is not sent."""
+    """Added keys are there, removed ones are gone, and an unchanged table (even an empty one) is not sent again."""
     none = await table.read()
     assert none is not None
     assert none.records == {}
@@ -38,7 +38,7 @@ async def test_keys_come_back_as_they_were_added(table: KeyTable) -> None:
 
 
 async def test_a_table_that_is_lost_is_an_error_to_who_has_read_it(table: KeyTable, mortal_redis: RedisServer) -> None:
-    """A Redis that comes back empty shuts nobody out: the keys read last go on; an empty table is none that is lost."""
+    """A Redis that comes back empty is an error, so that nobody is locked out; a table without keys is not "lost"."""
     record = made("acme")[1]
     await table.add(record)
     found = await table.read()
@@ -58,7 +58,7 @@ async def test_a_table_that_is_lost_is_an_error_to_who_has_read_it(table: KeyTab
 
 
 async def test_version_is_no_key(table: KeyTable) -> None:
-    """Whoever revokes what is not a key changes nothing."""
+    """Revoking a key that does not exist changes nothing, not even the version."""
     await table.add(made("acme")[1])
     before = await table.read()
     assert before is not None
@@ -67,7 +67,7 @@ async def test_version_is_no_key(table: KeyTable) -> None:
 
 
 async def test_record_that_cannot_be_read_is_left_out(table: KeyTable, mortal_redis: RedisServer) -> None:
-    """A damaged record, or one of a later release, makes one key unknown and no more; the log says so."""
+    """A record that is damaged or from a later release makes only its own key unknown; the log says so."""
     record = made("acme")[1]
     await table.add(record)
     with redis.Redis(port=mortal_redis.port) as client:
@@ -81,7 +81,7 @@ async def test_record_that_cannot_be_read_is_left_out(table: KeyTable, mortal_re
 
 
 async def test_redis_that_holds_something_else(table: KeyTable, mortal_redis: RedisServer) -> None:
-    """What is no outage, and will not pass, is said as it is."""
+    """This is not an outage and will not pass, so the error says what is wrong."""
     with redis.Redis(port=mortal_redis.port) as client:
         client.set("antecedent:keys", "a string")
     with pytest.raises(KeyStorageError, match="WRONGTYPE"):
@@ -89,7 +89,7 @@ async def test_redis_that_holds_something_else(table: KeyTable, mortal_redis: Re
 
 
 async def test_redis_that_is_away(table: KeyTable, mortal_redis: RedisServer) -> None:
-    """Every operation says that Redis is away, and goes on with what was there once it is back."""
+    """Every operation reports that Redis is unavailable."""
     record = made("acme")[1]
     await table.add(record)
     mortal_redis.kill()
@@ -100,7 +100,7 @@ async def test_redis_that_is_away(table: KeyTable, mortal_redis: RedisServer) ->
 
 
 async def test_revocation_whose_reply_is_lost_is_one(mortal_redis: RedisServer) -> None:
-    """It is sent again, and finds what it has done."""
+    """The revocation is sent again, and recognizes its own earlier effect as success."""
     client = connect(mortal_redis.url, 2)
     lossy = LossyRedis(client, "evalsha", "eval")
     sound, record = KeyTable(Commands(client, Metrics())), made("acme")[1]

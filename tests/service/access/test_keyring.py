@@ -1,4 +1,4 @@
-"""Who may come in, by keys in a file and in a real Redis, with a clock of the tests' own."""
+"""Who is admitted, with keys in a file and in a real Redis, and with a clock that tests control."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ OUTAGE_SECONDS = 600.0
 
 
 class Watched:
-    """A keyring whose clocks stand still until the test moves them."""
+    """A keyring whose clocks move only when the test moves them."""
 
     def __init__(self, storage: KeyStorage, outage_seconds: float = OUTAGE_SECONDS) -> None:
         self.seconds = 0.0
@@ -44,30 +44,30 @@ class Watched:
 
     @property
     def failed_reads(self) -> float:
-        """How many readings have failed."""
+        """How many attempts to read the keys have failed."""
         return self.metrics.registry.get_sample_value("antecedent_key_read_failures_total") or 0.0
 
     def failures(self, reason: str) -> float:
-        """How many have failed for a reason."""
+        """How many authentications have failed for that reason."""
         name = "antecedent_authentication_failures_total"
         return self.metrics.registry.get_sample_value(name, {"reason": reason}) or 0.0
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> KeyFile:
-    """A file for keys."""
+    """A key file, not yet created."""
     return KeyFile(tmp_path / "keys.json")
 
 
 async def eventually(holds: Callable[[], bool]) -> None:
-    """Let other tasks run until something holds."""
+    """Let other tasks run until a condition holds."""
     async with asyncio.timeout(60):
         while not holds():
             await asyncio.sleep(0.005)
 
 
 def admits(keyring: Keyring, key: str) -> bool:
-    """Whether a key is valid."""
+    """Whether a key is accepted."""
     try:
         keyring.identify(key)
     except UnauthenticatedError:
@@ -76,13 +76,13 @@ def admits(keyring: Keyring, key: str) -> bool:
 
 
 async def refused(refresh: Callable[[], Awaitable[None]]) -> None:
-    """Refresh from a storage that cannot be read."""
+    """Check that a refresh fails because the storage cannot be read."""
     with pytest.raises((KeyStorageError, StoreUnavailableError)):
         await refresh()
 
 
 async def test_key_tells_the_caller(file: KeyFile) -> None:
-    """Tenant, scopes and limits are those of the key's record."""
+    """The caller has the tenant, scopes and limits of the key's record."""
     key, record = made("acme", "translate", "admin", limits=KeyLimits(5, 2))
     await file.add(record)
     keyring = Watched(file).keyring
@@ -93,7 +93,7 @@ async def test_key_tells_the_caller(file: KeyFile) -> None:
 
 
 async def test_refusals_cannot_be_told_apart(file: KeyFile) -> None:
-    """No key, no such key, another secret, a key that has expired: the answer is one, and the metrics know which."""
+    """A missing, malformed, unknown or expired key or a wrong secret: the answer is the same, only metrics differ."""
     valid, record = made("acme")
     expired, old = made("acme", expires_in=timedelta(0))
     for each in (record, old):
@@ -115,7 +115,7 @@ async def test_refusals_cannot_be_told_apart(file: KeyFile) -> None:
 
 
 async def test_expiry_needs_no_reading(file: KeyFile) -> None:
-    """A key is valid until its second has come, for callers that stay connected too."""
+    """A key expires exactly on time without the keys being read again, for callers that stay connected too."""
     key, record = made("acme", expires_in=timedelta(seconds=10))
     await file.add(record)
     watched = Watched(file)
@@ -131,7 +131,7 @@ async def test_expiry_needs_no_reading(file: KeyFile) -> None:
 
 
 async def test_revoked_and_new_keys(file: KeyFile) -> None:
-    """With the next reading a revoked key is refused, where it is connected too, and a new one admitted."""
+    """At the next refresh a revoked key is refused, on open connections too, and a new key is admitted."""
     (old_key, old), (new_key, new) = made("acme"), made("acme")
     await file.add(old)
     keyring = Watched(file).keyring
@@ -149,7 +149,7 @@ async def test_revoked_and_new_keys(file: KeyFile) -> None:
 
 
 async def test_key_that_is_another_tenants_by_now(file: KeyFile) -> None:
-    """Whoever is connected by it is no longer let through, and so not taken for the other tenant."""
+    """A caller still connected with it is refused, rather than being taken for the other tenant."""
     key, record = made("acme")
     await file.add(record)
     keyring = Watched(file).keyring
@@ -163,7 +163,7 @@ async def test_key_that_is_another_tenants_by_now(file: KeyFile) -> None:
 
 
 async def test_damaged_file_leaves_the_last_keys(file: KeyFile, tmp_path: Path) -> None:
-    """Known keys go on; of one that is not known nobody can say, and it may try again; a mended file is read."""
+    """Known keys still work; an unknown key may exist by now, so its caller should retry; a mended file is read."""
     (key, record), (later_key, later) = made("acme"), made("acme")
     await file.add(record)
     watched = Watched(file)
@@ -186,7 +186,7 @@ async def test_damaged_file_leaves_the_last_keys(file: KeyFile, tmp_path: Path) 
 
 
 async def test_redis_away(table: KeyTable, mortal_redis: RedisServer) -> None:
-    """Known keys are served for the time that is set and no longer; then, and for others at once, it is 503."""
+    """Known keys work for the configured time and no longer; after that, and for unknown keys at once, it is a 503."""
     (key, record), (other_key, other) = made("acme"), made("other")
     await table.add(record)
     watched = Watched(table)
@@ -212,7 +212,7 @@ async def test_redis_away(table: KeyTable, mortal_redis: RedisServer) -> None:
 
 
 async def test_keys_that_can_be_read_hold_between_two_readings(file: KeyFile) -> None:
-    """That none outlives an outage is no reason to lock everybody out without one; a reading that hangs is one."""
+    """With an outage time of 0, keys hold while there is no outage; a failed read is one, and so is one that hangs."""
     key, record = made("acme")
     await file.add(record)
     watched = Watched(file, outage_seconds=0)
@@ -231,7 +231,7 @@ async def test_keys_that_can_be_read_hold_between_two_readings(file: KeyFile) ->
 
 
 async def test_keys_that_are_seldom_read_hold_until_the_next_reading(file: KeyFile) -> None:
-    """However short an outage they outlive; when that reading neither fails nor ends, they do not."""
+    """This is so even if keys outlive only shorter outages; if that read neither fails nor ends, they expire."""
     key, record = made("acme")
     await file.add(record)
     watched = Watched(file, outage_seconds=600)
@@ -244,7 +244,7 @@ async def test_keys_that_are_seldom_read_hold_until_the_next_reading(file: KeyFi
 
 
 async def test_outage_begins_with_the_first_reading_that_fails(table: KeyTable, mortal_redis: RedisServer) -> None:
-    """Not with the last good one: where keys are seldom read, one failed reading would lock everybody out at once."""
+    """Not with the last good read: where keys are seldom read, a single failure would lock everybody out at once."""
     key, record = made("acme")
     await table.add(record)
     watched = Watched(table, outage_seconds=60)
@@ -261,7 +261,7 @@ async def test_outage_begins_with_the_first_reading_that_fails(table: KeyTable, 
 
 
 async def test_disk_that_does_not_answer(file: KeyFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a file that cannot be read, each time anew, and not asked again meanwhile; once it answers, all is well."""
+    """Every refresh fails as for an unreadable file, but starts no further read; once the disk answers, all is well."""
     (key, record), (later_key, later) = made("acme"), made("acme")
     await file.add(record)
     path, watched = tmp_path / "keys.json", Watched(file, outage_seconds=float("inf"))
@@ -269,8 +269,8 @@ async def test_disk_that_does_not_answer(file: KeyFile, tmp_path: Path, monkeypa
         monkeypatch.setattr(disk, "READ_SECONDS", 0.1)
         good = path.with_name("good.json")
         path.rename(good)
-        os.mkfifo(path)  # to read it waits until somebody writes
-        before = watched.failed_reads  # of a disk that answers, and was slow
+        os.mkfifo(path)  # reading it blocks until somebody writes
+        before = watched.failed_reads  # reads before this may have failed because the disk was slow
         await eventually(lambda: watched.failed_reads >= before + 2)
         assert admits(watched.keyring, key)
         with pytest.raises(KeysUnavailableError):
@@ -289,7 +289,7 @@ def _knows(keyring: Keyring, key: str) -> bool:
 
 
 async def until_read(keyring: Keyring) -> None:
-    """Refresh until Redis is there again."""
+    """Refresh until Redis is available again."""
     async with asyncio.timeout(60):
         while True:
             try:
@@ -299,7 +299,7 @@ async def until_read(keyring: Keyring) -> None:
 
 
 async def test_start_while_redis_is_away(table: KeyTable, mortal_redis: RedisServer) -> None:
-    """The service starts, is not ready and says 503; once Redis is there it reads the keys by itself."""
+    """The service starts, but is not ready and answers 503; once Redis is there it reads the keys by itself."""
     key, record = made("acme")
     await table.add(record)
     mortal_redis.kill()
@@ -314,7 +314,7 @@ async def test_start_while_redis_is_away(table: KeyTable, mortal_redis: RedisSer
 
 
 async def test_keys_are_read_again_and_again(file: KeyFile, tmp_path: Path) -> None:
-    """Changes come in by themselves; a damaged file is logged once, counted each time, and so is its being mended."""
+    """Changes are picked up; a damaged file is logged once and counted at each read, and its recovery is logged too."""
     (key, record), (_, other) = made("acme"), made("acme")
     await file.add(other)
     watched = Watched(file)
@@ -333,7 +333,7 @@ async def test_keys_are_read_again_and_again(file: KeyFile, tmp_path: Path) -> N
 
 
 async def test_storage_that_is_away_from_the_start_is_told(file: KeyFile) -> None:
-    """Once: a replica that has never read its keys does not become ready, and says why."""
+    """A replica that has never read its keys does not become ready, and logs the reason once."""
     key, record = made("acme")
     await file.add(record)
 
@@ -359,7 +359,7 @@ async def test_storage_that_is_away_from_the_start_is_told(file: KeyFile) -> Non
 
 
 async def test_unforeseen_failure_does_not_end_the_reading(file: KeyFile) -> None:
-    """A bug in reading keys is an outage as any other, not the end of all revocations; its message is not logged."""
+    """A bug in reading keys is treated as an outage, so revocations still work later; its message is not logged."""
     key, record = made("acme")
     await file.add(record)
 
@@ -384,14 +384,14 @@ async def test_unforeseen_failure_does_not_end_the_reading(file: KeyFile) -> Non
 
 
 async def test_service_does_not_start_with_a_damaged_file(file: KeyFile) -> None:
-    """What nobody can mend while it runs, because it never ran, ends the start."""
+    """The service does not start with a file that is damaged already."""
     with pytest.raises(KeyStorageError, match=r"keys\.json"):
         async with Watched(file).keyring.kept_fresh(1):
             pass
 
 
 def test_without_keys_everyone_is_one_caller() -> None:
-    """Whatever is presented, and whatever is asked for."""
+    """Any key, or none, gives the same caller."""
     access = OpenAccess()
     assert access.ready
     assert access.identify(None) is access.identify("anything") is ANYBODY

@@ -1,4 +1,4 @@
-"""What a key looks like, and what is kept of it."""
+"""The format of keys, and what is stored about them."""
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ TENANTS = st.text(st.sampled_from("aZ09._-:{}* \n\0é"), max_size=8) | st.text(m
 
 @given(KEYS)
 def test_key_is_read_as_it_is_written(text: str) -> None:
-    """Every key can be taken apart and put together again, whatever underscores its secret has."""
+    """Every key can be taken apart and put together again, even if its secret contains underscores."""
     key = Key.parse(text)
     assert key is not None
     assert key.reveal() == text
@@ -26,7 +26,7 @@ def test_key_is_read_as_it_is_written(text: str) -> None:
 
 @given(st.text() | NEARLY_KEYS)
 def test_anything_else_is_no_key(text: str) -> None:
-    """Whatever text comes, it is a key in one spelling or none; nothing raises."""
+    """Any text either parses as a key, which has only one spelling, or is rejected; nothing raises."""
     key = Key.parse(text)
     assert key is None or key.reveal() == text
 
@@ -39,7 +39,7 @@ def test_new_keys_differ_and_are_read() -> None:
 
 
 def test_secret_is_not_kept() -> None:
-    """Neither the record nor what is printed of a key while debugging holds the secret."""
+    """The secret is neither in the record nor in the debug output of a key."""
     text, record = made("acme")
     key = Key.parse(text)
     assert key is not None
@@ -48,7 +48,7 @@ def test_secret_is_not_kept() -> None:
 
 @given(KEYS)
 def test_only_the_right_secret_finds_the_record(text: str) -> None:
-    """A key with the id of another, or with an id that does not exist, finds nothing."""
+    """A key with another's id, another's secret, or an unknown id finds nothing."""
     right, record = made("acme")
     records = {record.id: record}
     guessed = Key.parse(text)
@@ -63,7 +63,7 @@ def test_only_the_right_secret_finds_the_record(text: str) -> None:
 
 @given(TENANTS)
 def test_tenant_stays_inside_its_hash_tag(tenant: str) -> None:
-    """Whatever name a tenant gets, no other tenant and session have the same keys in Redis, nor share its slot."""
+    """No valid tenant name can make the Redis keys of its sessions collide with others, or change their hash tag."""
     try:
         record = KeyRecord(id="0" * 16, tenant=tenant, scopes=("translate",), hash="0" * 64, created=NOW)
     except ValidationError:
@@ -76,14 +76,14 @@ def test_tenant_stays_inside_its_hash_tag(tenant: str) -> None:
 
 @pytest.mark.parametrize("tenant", ["", "a:b", "a}b", "{a", "a b", "a\n", "-a", "a" * 65, "ä", "a*"])
 def test_tenant_that_could_reach_beyond_its_name_is_refused(tenant: str) -> None:
-    """A name that means something in the names of Redis, or to a person who reads it, is none."""
+    """A tenant's name may not contain characters with a meaning in Redis keys, nor ones that could mislead people."""
     with pytest.raises(ValidationError):
         made(tenant)
 
 
 @pytest.mark.parametrize("member", [{"scopes": []}, {"scopes": ["root"]}, {"hash": "x"}, {"expire": None}])
 def test_record_with_a_mistake_is_refused(member: dict[str, object]) -> None:
-    """A misspelt member is not silently without effect."""
+    """A misspelt member is not silently ignored."""
     _, record = made("acme")
     with pytest.raises(ValidationError):
         KeyRecord.model_validate(record.model_dump() | member)

@@ -1,4 +1,4 @@
-"""The limiter of a replica: whose limits hold, and who counts while Redis is away."""
+"""The limiter of a replica: which limits apply, and who counts while Redis is unavailable."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -21,14 +21,14 @@ from tests.support.servers import RedisServer
 
 CALLER = Caller("tenant", "key", frozenset({"translate"}))
 TOKENS = count()
-"""Tokens of places are told apart over all replicas."""
+"""Numbers for the tokens of places, which must be unique across replicas."""
 
 NewReplica = Callable[..., Limiter]
 
 
 @pytest.fixture
 async def metrics() -> Metrics:
-    """What the replicas count."""
+    """The metrics that all replicas of a test share."""
     return Metrics()
 
 
@@ -56,7 +56,7 @@ async def new_replica(mortal_redis: RedisServer, metrics: Metrics) -> AsyncItera
 
 
 async def test_replicas_refuse_together(new_replica: NewReplica) -> None:
-    """What one replica has let through is missing at the other; a refusal says when to try again."""
+    """Sentences admitted by one replica count at the other; a refusal says when to retry."""
     one, other = new_replica(per_minute=5), new_replica(per_minute=5)
     quota = await one.spend(CALLER, 4)
     assert quota is not None
@@ -72,7 +72,7 @@ async def test_replicas_refuse_together(new_replica: NewReplica) -> None:
 
 
 async def test_a_keys_own_limits_win(new_replica: NewReplica) -> None:
-    """A key may have more or less than others; what it has no limit of is the service's."""
+    """A key's own limits, higher or lower, override those of the service; where it has none, the service's apply."""
     limiter = new_replica(per_minute=2, concurrency=1)
     richer = replace(CALLER, key_id="richer", limits=KeyLimits(sentences_per_minute=10, concurrency=2))
     async with limiter.admit(richer, 9), limiter.hold(richer):
@@ -89,7 +89,7 @@ async def test_a_keys_own_limits_win(new_replica: NewReplica) -> None:
 
 
 async def test_long_document_passes_when_nothing_else_has(new_replica: NewReplica) -> None:
-    """A document of more sentences than a minute has costs the whole minute, and is not refused for ever."""
+    """A document longer than a minute's quota costs all of it, instead of being refused for ever."""
     limiter = new_replica(per_minute=5)
     quota = await limiter.spend(CALLER, 5000)
     assert quota is not None
@@ -97,7 +97,7 @@ async def test_long_document_passes_when_nothing_else_has(new_replica: NewReplic
 
 
 async def test_refusal_tells_how_many_sentences_there_are(new_replica: NewReplica) -> None:
-    """Also of a document that is longer than a minute's worth, of which only so many count."""
+    """The true number is given even for a document longer than a minute's quota, which is charged only that much."""
     limiter = new_replica(per_minute=5, concurrency=1)
     await limiter.spend(CALLER, 1)
     with pytest.raises(RateLimitedError, match=r"has 4 left of its 5 .* takes 50: "):
@@ -106,14 +106,14 @@ async def test_refusal_tells_how_many_sentences_there_are(new_replica: NewReplic
 
 
 async def test_no_limit_asks_nothing_of_redis(new_replica: NewReplica, metrics: Metrics) -> None:
-    """Where no limit is set a request has no quota, and costs no round trip."""
+    """Without limits a request has no quota and costs no round trip to Redis."""
     async with new_replica().admit(CALLER, 5000) as quota:
         assert quota is None
     assert b"antecedent_redis_seconds_count" not in metrics.render()
 
 
 async def test_request_with_both_limits_is_one_round_trip(new_replica: NewReplica, metrics: Metrics) -> None:
-    """Rate and place are asked for together; giving the place back is another one."""
+    """Rate and place are requested together; giving the place back is a second round trip."""
     async with new_replica(per_minute=5, concurrency=5).admit(CALLER, 1):
         pass
     for operation in ("admit", "release"):
@@ -121,7 +121,7 @@ async def test_request_with_both_limits_is_one_round_trip(new_replica: NewReplic
 
 
 async def test_place_is_given_back_however_the_request_ends(new_replica: NewReplica) -> None:
-    """An error and a cancellation free the place as an answer does."""
+    """An error or a cancellation frees the place just as an answer does."""
     limiter = new_replica(concurrency=1)
     with pytest.raises(ZeroDivisionError):
         async with limiter.hold(CALLER):
@@ -143,9 +143,9 @@ async def test_place_is_given_back_however_the_request_ends(new_replica: NewRepl
 async def test_who_leaves_while_redis_is_asked_keeps_no_place(
     new_replica: NewReplica, mortal_redis: RedisServer, metrics: Metrics
 ) -> None:
-    """As when a request's own deadline is over by then: the place that Redis gives is given back, and at once."""
+    """If, say, a request's own deadline passes meanwhile, the place that Redis assigns is given back at once."""
     limiter = new_replica(concurrency=1, lease_seconds=600)
-    await _hold(limiter)  # it is connected
+    await _hold(limiter)  # connects to Redis
     mortal_redis.pause()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
@@ -158,7 +158,7 @@ async def test_who_leaves_while_redis_is_asked_keeps_no_place(
 
 
 async def test_who_leaves_while_a_place_is_given_back(new_replica: NewReplica, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A deadline that is over just when the request has been answered costs no place either."""
+    """A deadline that passes just as the request has been answered loses no place either."""
     under_way, go_on = asyncio.Event(), asyncio.Event()
 
     async def slow(_limits: SharedLimits, _key_id: str, _token: str) -> None:
@@ -181,7 +181,7 @@ async def test_who_leaves_while_a_place_is_given_back(new_replica: NewReplica, m
 
 
 async def test_place_of_a_long_stream_is_renewed(new_replica: NewReplica, mortal_redis: RedisServer) -> None:
-    """The lease of a place that is held moves on, so that it ends with the stream and not before."""
+    """The lease of a held place is extended, so that it does not end before the stream does."""
     limiter = new_replica(concurrency=1, lease_seconds=0.3)
     async with limiter.hold(CALLER), connect(mortal_redis.url, 60) as client:
         ends: set[float] = set()
@@ -196,7 +196,7 @@ async def test_place_of_a_long_stream_is_renewed(new_replica: NewReplica, mortal
 async def test_renewal_that_fails_unforeseen_is_tried_again(
     new_replica: NewReplica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is logged, and the place is not lost over it."""
+    """The failure is logged, and the place is not lost because of it."""
     outcomes = iter([ZeroDivisionError("a tenant's name")])
     renewed = asyncio.Event()
 
@@ -215,7 +215,7 @@ async def test_renewal_that_fails_unforeseen_is_tried_again(
 async def test_place_is_given_back_after_a_renewal_that_is_under_way(
     new_replica: NewReplica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the other order Redis would take the place for lost, and take it anew for nobody."""
+    """In the reverse order the renewal would find no place, consider it lost, and take a new one that nobody frees."""
     under_way, go_on = asyncio.Event(), asyncio.Event()
     renew = SharedLimits.renew
     sent: list[asyncio.Task[None]] = []
@@ -242,7 +242,7 @@ async def test_place_is_given_back_after_a_renewal_that_is_under_way(
 async def test_each_replica_counts_alone_while_redis_is_away(
     new_replica: NewReplica, mortal_redis: RedisServer
 ) -> None:
-    """With Redis gone each replica refuses what is beyond the limits; with Redis back its count goes on."""
+    """Without Redis each replica enforces the limits by itself; when Redis is back, its own count resumes."""
     replicas = [new_replica(per_minute=3, concurrency=1) for _ in range(2)]
     await replicas[0].spend(CALLER, 2)
     mortal_redis.kill()
@@ -254,13 +254,13 @@ async def test_each_replica_counts_alone_while_redis_is_away(
             await limiter.spend(CALLER, 1)
         await _hold(limiter)
     mortal_redis.start()
-    await _eventually(lambda: replicas[0].spend(CALLER, 1))  # Redis has one left, the replica by itself none
+    await _eventually(lambda: replicas[0].spend(CALLER, 1))  # one is left by Redis's count, none by the replica's own
     with pytest.raises(RateLimitedError):
         await replicas[0].spend(CALLER, 1)
 
 
 async def test_place_held_across_an_outage(new_replica: NewReplica, mortal_redis: RedisServer) -> None:
-    """A stream outlives Redis; its place, that nobody could give back, is free when its lease has ended."""
+    """A stream outlives Redis; its place, which could not be given back, becomes free when its lease ends."""
     limiter = new_replica(concurrency=1, lease_seconds=0.3)
     async with limiter.hold(CALLER):
         mortal_redis.kill()
@@ -269,13 +269,13 @@ async def test_place_held_across_an_outage(new_replica: NewReplica, mortal_redis
 
 
 async def _hold(limiter: Limiter, caller: Caller = CALLER) -> None:
-    """Take a place, and give it back."""
+    """Take a place and give it back."""
     async with limiter.hold(caller):
         pass
 
 
 async def _eventually(attempt: Callable[[], Awaitable[object]]) -> None:
-    """Repeat what a limit refuses until it passes."""
+    """Repeat an attempt until no limit refuses it."""
     async with asyncio.timeout(60):
         while True:
             try:

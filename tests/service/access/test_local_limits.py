@@ -1,4 +1,4 @@
-"""The rules of limits, by a clock of the test's own."""
+"""The rules of limits, with a clock that tests control."""
 
 import pytest
 from hypothesis import given
@@ -9,18 +9,18 @@ from service.access.quota import WINDOW_SECONDS, Demand, Quota, Verdict
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that moves only when a test moves it."""
 
     def __init__(self) -> None:
         self.now = 0.0
 
     def __call__(self) -> float:
-        """What it shows."""
+        """The current time."""
         return self.now
 
 
 class Key:
-    """One key of a process, with less to write."""
+    """The limits of one process, with shorthands for demands of a key."""
 
     def __init__(self, per_minute: int = 0, places: int = 0) -> None:
         self.clock = Clock()
@@ -38,7 +38,7 @@ class Key:
 
 
 async def test_a_lowered_rate_keeps_nobody_from_a_place() -> None:
-    """Whoever has spent more than there is now may open a stream all the same: that asks for no sentence yet."""
+    """A key that has already spent more than its new rate may still open a stream, which asks for no sentences yet."""
     key = Key(per_minute=5)
     await key.spend(5)
     verdict = await key.limits.admit("key", Demand(per_minute=2, token="stream", places=1))
@@ -46,7 +46,7 @@ async def test_a_lowered_rate_keeps_nobody_from_a_place() -> None:
 
 
 async def test_a_minute_holds_what_the_limit_says() -> None:
-    """As many sentences as the limit pass, then none until the first of them is a minute old."""
+    """As many sentences as the limit are admitted, then none until the first of them is a minute old."""
     key = Key(per_minute=3)
     for at, left in ((0, 2), (10, 1), (20, 0)):
         key.clock.now = at
@@ -57,7 +57,7 @@ async def test_a_minute_holds_what_the_limit_says() -> None:
 
 
 async def test_refusal_says_when_the_whole_demand_would_pass() -> None:
-    """A document waits for as many sentences as it has, and passes exactly then."""
+    """A document waits until there is quota for all its sentences, and is admitted exactly then."""
     key = Key(per_minute=10)
     for at in (0, 10, 20):
         key.clock.now = at
@@ -72,7 +72,7 @@ async def test_refusal_says_when_the_whole_demand_would_pass() -> None:
 
 
 async def test_what_is_refused_costs_nothing() -> None:
-    """Neither limit is used by a request that the other one refuses."""
+    """A request that one limit refuses uses up nothing of the other."""
     key = Key()
     assert (await key.limits.admit("key", Demand(2, 2, "a", 1))).outcome == "admitted"
     assert (await key.limits.admit("key", Demand(1, 2, "b", 2))).outcome == "rate"
@@ -81,7 +81,7 @@ async def test_what_is_refused_costs_nothing() -> None:
 
 
 async def test_places_come_back() -> None:
-    """As many as there are can be held at once; one that is given back can be taken again."""
+    """No more places can be held at once than the limit; one that is given back can be taken again."""
     key = Key(places=2)
     assert [(await key.take(token)).outcome for token in "abc"] == ["admitted", "admitted", "places"]
     await key.limits.release("key", "a")
@@ -89,7 +89,7 @@ async def test_places_come_back() -> None:
 
 
 async def test_keys_do_not_share() -> None:
-    """What one key uses, another has still."""
+    """One key's use does not reduce what another has left."""
     key = Key(per_minute=1, places=1)
     assert (await key.spend(1, "one")).outcome == (await key.spend(1, "two")).outcome == "admitted"
     assert (await key.take("a", "one")).outcome == (await key.take("b", "two")).outcome == "admitted"
@@ -100,7 +100,7 @@ async def test_keys_do_not_share() -> None:
     st.lists(st.tuples(st.floats(0, 30), st.integers(1, 20)), max_size=60),
 )
 async def test_no_minute_ever_has_more_than_the_limit(limit: int, demands: list[tuple[float, int]]) -> None:
-    """Whatever is asked for and when, any 60 seconds have at most the limit, and every wait that is named suffices."""
+    """For any demands at any times, no 60 seconds exceed the limit, and waiting as long as a refusal says suffices."""
     key = Key(per_minute=limit)
     passed: list[tuple[float, int]] = []
     for pause, sentences in demands:
@@ -117,7 +117,7 @@ async def test_no_minute_ever_has_more_than_the_limit(limit: int, demands: list[
 
 @pytest.mark.parametrize(("seconds", "said"), [(0, 0), (0.001, 1), (12, 12), (12.2, 13)])
 def test_headers_are_those_of_the_draft(seconds: float, said: int) -> None:
-    """Structured fields with what is left and the limit; seconds are whole, and never too few."""
+    """They are structured fields with the remaining quota and the limit; seconds are rounded up."""
     quota = Quota.after(Demand(3, 600), Verdict("admitted", 17, seconds))
     assert quota.headers() == {
         "RateLimit": f'"default";r=17;t={said}',

@@ -1,4 +1,4 @@
-"""Limits in a real Redis: the same rules as those of a process, for all replicas together."""
+"""Limits in a real Redis: the same rules as in one process, for all replicas together."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -49,7 +49,7 @@ def _names(key_id: str) -> tuple[str, str]:
 
 
 def _spent_before(server: RedisServer, key_id: str, history: list[tuple[int, int]]) -> None:
-    """Write down, as the script does, what a key has spent how many seconds ago, oldest first."""
+    """Record, as the script does, how many sentences a key has spent how many seconds ago, oldest first."""
     with redis.Redis(port=server.port, decode_responses=True) as client:
         seconds, microseconds = client.time()
         now, total = 1000 * seconds + microseconds // 1000, 0
@@ -59,7 +59,7 @@ def _spent_before(server: RedisServer, key_id: str, history: list[tuple[int, int
 
 
 async def test_replicas_share_one_minute(replicas: tuple[SharedLimits, SharedLimits], key_id: str) -> None:
-    """What is spent at one replica is missing at the other, to the last sentence."""
+    """Sentences spent at one replica count at the other, down to the last one."""
     one, other = replicas
     outcomes = [await limits.admit(key_id, Demand(2, 5)) for limits in (one, other, one)]
     assert [(verdict.outcome, verdict.remaining) for verdict in outcomes] == [
@@ -74,7 +74,7 @@ async def test_replicas_share_one_minute(replicas: tuple[SharedLimits, SharedLim
 async def test_a_lowered_rate_keeps_nobody_from_a_place(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str
 ) -> None:
-    """Whoever has spent more than there is now may open a stream all the same: that asks for no sentence yet."""
+    """A key that has already spent more than its new rate may still open a stream, which asks for no sentences yet."""
     one, other = replicas
     await one.admit(key_id, Demand(5, 5))
     verdict = await other.admit(key_id, Demand(per_minute=2, token="stream", places=1))
@@ -84,7 +84,7 @@ async def test_a_lowered_rate_keeps_nobody_from_a_place(
 async def test_of_many_at_once_exactly_the_limit_passes(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str
 ) -> None:
-    """A hundred requests that arrive together at two replicas get seven sentences and three places between them."""
+    """A hundred simultaneous requests at two replicas get exactly seven sentences and three places between them."""
     asked = [replicas[at % 2].admit(key_id, Demand(1, 7)) for at in range(100)]
     assert sum(verdict.outcome == "admitted" for verdict in await asyncio.gather(*asked)) == 7
     asked = [replicas[at % 2].admit(key_id, Demand(token=f"{at}", places=3)) for at in range(100)]
@@ -92,7 +92,7 @@ async def test_of_many_at_once_exactly_the_limit_passes(
 
 
 async def test_keys_do_not_share(replicas: tuple[SharedLimits, SharedLimits], key_id: str) -> None:
-    """One key that has used up everything leaves another all that it has."""
+    """A key that has used up everything takes nothing from another."""
     limits = replicas[0]
     assert (await limits.admit(key_id, Demand(5, 5, "a", 1))).outcome == "admitted"
     assert (await limits.admit(f"{key_id}2", Demand(5, 5, "a", 1))).outcome == "admitted"
@@ -101,7 +101,7 @@ async def test_keys_do_not_share(replicas: tuple[SharedLimits, SharedLimits], ke
 async def test_place_that_is_given_back_is_free_at_the_other_replica(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str
 ) -> None:
-    """A place is one of all replicas' together."""
+    """Places are shared by all replicas."""
     one, other = replicas
     assert (await one.admit(key_id, Demand(token="a", places=1))).outcome == "admitted"
     assert (await other.admit(key_id, Demand(token="b", places=1))).outcome == "places"
@@ -110,7 +110,7 @@ async def test_place_that_is_given_back_is_free_at_the_other_replica(
 
 
 async def test_place_comes_back_when_its_lease_ends(commands: Commands, key_id: str) -> None:
-    """What nobody renews or gives back is free after a while."""
+    """A place that is neither renewed nor given back becomes free after a while."""
     limits = SharedLimits(commands, 0.1)
     assert (await limits.admit(key_id, Demand(token="a", places=1))).outcome == "admitted"
     async with asyncio.timeout(60):
@@ -121,7 +121,7 @@ async def test_place_comes_back_when_its_lease_ends(commands: Commands, key_id: 
 async def test_place_of_a_replica_that_has_died_is_free_while_others_hold_theirs(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str, redis_server: RedisServer
 ) -> None:
-    """Those who renew theirs, and so keep the entry in Redis, do not keep a place taken whose lease has ended."""
+    """Others' renewals keep the entry in Redis alive, but not the places in it whose leases have ended."""
     one, other = replicas
     assert (await one.admit(key_id, Demand(token="a", places=2))).outcome == "admitted"
     with redis.Redis(port=redis_server.port) as client:
@@ -132,7 +132,7 @@ async def test_place_of_a_replica_that_has_died_is_free_while_others_hold_theirs
 async def test_place_that_is_renewed_is_held_for_another_lease(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str, redis_server: RedisServer
 ) -> None:
-    """What Redis keeps of a place lasts as long as the place, and so no longer than its holder."""
+    """Renewal extends the entry in Redis to another lease, but no longer."""
     await replicas[0].admit(key_id, Demand(token="a", places=1))
     places = _names(key_id)[1]
     with redis.Redis(port=redis_server.port) as client:
@@ -142,7 +142,7 @@ async def test_place_that_is_renewed_is_held_for_another_lease(
 
 
 async def test_place_is_renewed_in_a_redis_that_is_full(mortal_redis: RedisServer, key_id: str) -> None:
-    """It is taken there, so it is held there: else a long stream would lose it, and another one would get it."""
+    """Places can be taken there, so they must be renewable too: else a long stream would lose its place to another."""
     async with connect(mortal_redis.url, 60) as client:
         commands = Commands(client, Metrics())
         limits = SharedLimits(commands, LEASE_SECONDS)
@@ -158,7 +158,7 @@ async def test_place_is_renewed_in_a_redis_that_is_full(mortal_redis: RedisServe
 async def test_clock_that_has_gone_back_leaves_nobody_out(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str, redis_server: RedisServer
 ) -> None:
-    """After a failover to a Redis an hour behind, what the old one has noted down does not count for an hour."""
+    """After a failover to a Redis whose clock is an hour behind, the old one's records do not count for an hour."""
     _spent_before(redis_server, key_id, [(-3600, 5)])
     with redis.Redis(port=redis_server.port) as client:
         client.zadd(_names(key_id)[1], {"dead": 1000 * (client.time()[0] + 3600)})
@@ -168,7 +168,7 @@ async def test_clock_that_has_gone_back_leaves_nobody_out(
 async def test_request_whose_reply_was_lost_is_admitted_once(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str
 ) -> None:
-    """The same demand again finds its place taken by itself, and spends nothing more."""
+    """Repeating the demand finds that it already holds its place, and spends nothing more."""
     demand = Demand(2, 5, "a", 1)
     verdicts = [await replicas[0].admit(key_id, demand) for _ in range(2)]
     assert [(verdict.outcome, verdict.remaining) for verdict in verdicts] == [("admitted", 3), ("admitted", 3)]
@@ -177,14 +177,14 @@ async def test_request_whose_reply_was_lost_is_admitted_once(
 async def test_nothing_of_a_key_stays(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str, redis_server: RedisServer
 ) -> None:
-    """Both entries in Redis end by themselves, at the latest a minute or a lease after the last request."""
+    """Both entries in Redis expire by themselves, at the latest a minute or a lease after the last request."""
     await replicas[0].admit(key_id, Demand(1, 5, "a", 1))
     with redis.Redis(port=redis_server.port) as client:
         assert all(0 < client.pttl(name) <= 60_000 for name in _names(key_id))
 
 
 async def test_limits_in_a_cluster(tmp_path: Path) -> None:
-    """What a key uses is in one slot, wherever that is, so that a Cluster can count it."""
+    """All entries of a key are in the same slot, so that the script works in a Cluster."""
     cluster = RedisCluster(tmp_path)
     cluster.start()
     try:
