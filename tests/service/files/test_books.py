@@ -1,4 +1,4 @@
-"""Books: which of their pages are translated, in which order, and that all else stays as it is."""
+"""Books: which pages are translated and in which order; everything else stays as it is."""
 
 import re
 from io import BytesIO
@@ -14,19 +14,19 @@ from tests.support.books import CONTENTS, PAGE, PARTS, book, listed, page
 
 
 def sentences(content: bytes) -> list[str]:
-    """What is translated of a book, without tags."""
+    """The sentences of a book that are translated, without tags."""
     blocks = MARKUP.read(html_of(content), "ja", join_lines=True).blocks
     found = (split(block, "ja", longest=1000, most=1000) for block in blocks)
     return [re.sub("<[^<>]*>", "", sentence) for each in found for sentence in each.sentences]
 
 
 def test_pages_are_read_in_turn() -> None:
-    """As the book lists them, with what it calls its contents last; not pages that are in no list."""
+    """Pages are read in the book's order with its table of contents last; pages outside that order are not read."""
     assert sentences(book()) == ["題", "き", "く", "こ。", "題", "か", "題", "か。", "か", "き"]
 
 
 def test_nothing_changes_but_sentences() -> None:
-    """Put back as it is, a book is the same, part by part, packed alike and in the same order."""
+    """Written back unchanged, a book has the same parts, compressed alike and in the same order."""
     content = book()
     with ZipFile(BytesIO(content)) as before, ZipFile(BytesIO(with_translation(content, html_of(content)))) as after:
         assert [(info.filename, info.compress_type) for info in after.infolist()] == [
@@ -43,7 +43,7 @@ def test_nothing_changes_but_sentences() -> None:
 
 
 def test_title_of_the_book_is_translated() -> None:
-    """The first one, with its entities, and nothing else that is said of the book."""
+    """Of the book's metadata only the first title is translated; its entities are preserved."""
     said = "<metadata><dc:creator>か</dc:creator><dc:title id='a'>{}</dc:title><dc:title>か</dc:title></metadata>"
     names = 'xmlns:dc="http://purl.org/dc/elements/1.1/" version'
     before = PARTS["OEBPS/book.opf"].replace("version", names).replace("<manifest>", said + "<manifest>")
@@ -54,7 +54,7 @@ def test_title_of_the_book_is_translated() -> None:
 
 
 def test_pages_of_old_books() -> None:
-    """With entities that their document type has, and without one of their own encoding."""
+    """Entities that the document type defines are read, and so is a page without an XML declaration."""
     old = (
         '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">'
         '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body><p>か&nbsp;き。</p></body></html>'
@@ -64,7 +64,7 @@ def test_pages_of_old_books() -> None:
 
 @pytest.mark.parametrize("kind", ["text/html", "text/x-oeb1-document"])
 def test_pages_that_are_listed_as_something_else(kind: str) -> None:
-    """Programs show them as pages all the same."""
+    """Reading programs display them as pages nevertheless."""
     listing = PARTS["OEBPS/book.opf"].replace(f'b.xhtml" media-type="{PAGE}"', f'b.xhtml" media-type="{kind}"')
     assert listing != PARTS["OEBPS/book.opf"]
     assert sentences(book(book=listing)) == sentences(book())
@@ -72,7 +72,7 @@ def test_pages_that_are_listed_as_something_else(kind: str) -> None:
 
 @pytest.mark.parametrize("doctype", ["<!DOCTYPE html>", ""])
 def test_page_that_does_not_say_which_letters_have_names(doctype: str) -> None:
-    """It has those of HTML, as all programs that show books take it; any other name is a mistake."""
+    """It may use HTML's entities, as every program that displays books assumes; any other name is a mistake."""
     content = book(b=page("<p>か&nbsp;き&mdash;く&hellip;</p>").replace("<!DOCTYPE html>", doctype))
     assert "か&nbsp;き&mdash;く&hellip;" in sentences(content)
     with ZipFile(BytesIO(with_translation(content, html_of(content)))) as archive:
@@ -94,7 +94,7 @@ def test_page_that_does_not_say_which_letters_have_names(doctype: str) -> None:
     ],
 )
 def test_page_of_another_encoding(said: str, codec: str) -> None:
-    """It is in UTF-8 when it is translated, and says so: programs would read something else, or refuse it."""
+    """The translated page is in UTF-8 and says so; otherwise programs would misread or refuse it."""
     of_letters = page(f"<p>{'&#12363;' if codec == 'ascii' else '“é”'}</p>").replace("題", "x")
     declared = of_letters.replace(' encoding="utf-8"', f' encoding="{said}"' if said else "")
     content = book(b=declared.encode(codec))
@@ -106,14 +106,14 @@ def test_page_of_another_encoding(said: str, codec: str) -> None:
 
 @pytest.mark.parametrize("empty", ['<script src="a.js"/>', "<style />", "<script title='>'\n/>"])
 def test_script_that_closes_itself(empty: str) -> None:
-    """As programs write XML: what follows it, in its page and in those behind it, is none of the script."""
+    """Allowed in XML, though not in HTML: what follows it, on its page and on later ones, is not part of the script."""
     content = book(b=page(f"{empty}<p>く<b>こ</b>。</p><script>/* さ */</script>"))
     assert sentences(content) == sentences(book(b=page("<p>く<b>こ</b>。</p>")))
     assert empty in html_of(content)
 
 
 def test_elements_with_prefixes() -> None:
-    """As programs write XML that take formulas from elsewhere: they are what they are without."""
+    """Programs write prefixes in XML to mix in formulas; the elements mean the same as without them."""
     body = "<p>く<math><mi>X</mi></math>。</p><p>こ<br/>さ</p>"
     prefixed = re.sub(r"<(/?)(?=m)", r"<\1m:", re.sub(r"<(/?)(?!/?m)", r"<\1h:", body))
     assert prefixed.startswith("<h:p>く<m:math><m:mi>X</m:mi></m:math>。</h:p>")
@@ -143,7 +143,7 @@ def test_elements_with_prefixes() -> None:
     ],
 )
 def test_what_is_no_book_is_refused(parts: dict[str, str | bytes | None], problem: str) -> None:
-    """With what is wrong with it."""
+    """The error says what is wrong."""
     with pytest.raises(InvalidInputError, match=problem):
         html_of(book(**parts))
     with pytest.raises(InvalidInputError, match=r"is no \.epub"):

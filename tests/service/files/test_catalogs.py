@@ -1,4 +1,4 @@
-"""Messages of gettext's files: which of them are translated, and that all else stays as it is."""
+"""Messages in gettext catalogs: which are translated; everything else stays as it is."""
 
 import html
 import re
@@ -19,7 +19,7 @@ ONE_FORM, THREE_FORMS = (f'{HEADER}"Plural-Forms: nplurals={n}; plural=0;\\n"\n'
 
 
 def capitals(file: str) -> str:
-    """A file, "translated": the letters that stand for words are capitals."""
+    """Pretend to translate a file, by capitalizing the letters that stand for words."""
     content = file.encode()
     return with_translation(content, capital(html_of(content))).decode()
 
@@ -46,7 +46,7 @@ def capitals(file: str) -> str:
     ],
 )
 def test_messages_are_translated(before: str, after: str) -> None:
-    """And marked, since somebody has to look at them."""
+    """Translated messages are marked as fuzzy, since somebody has to review them."""
     assert capitals(HEADER + before) == HEADER + after
     assert capitals(before) == after
     before, after = before.replace("\n", "\r\n"), after.replace("\n", "\r\n")
@@ -69,7 +69,7 @@ def test_messages_are_translated(before: str, after: str) -> None:
     ],
 )
 def test_keys_of_menus_are_marked_again(source: str, read: str, translation: str, expected: str) -> None:
-    """Before a letter, or behind words in which there is none to be typed; other signs are none of them."""
+    """An access key goes before a letter, or after the text if that has no letter to type; other signs are no keys."""
     content = f'msgid "{source}"\nmsgstr ""\n'.encode()
     assert html.unescape(html_of(content)) == read
     said = with_translation(content, html.escape(translation, quote=False)).decode()
@@ -90,23 +90,23 @@ def test_keys_of_menus_are_marked_again(source: str, read: str, translation: str
     ],
 )
 def test_what_is_translated_already_stays(entry: str) -> None:
-    """Whoever has said it, and whatever is to be said of it."""
+    """Whoever has translated it, and whatever comments or flags it has."""
     assert capitals(HEADER + entry) == HEADER + entry
 
 
 def test_what_is_translated_already_is_read() -> None:
-    """It is the context of what follows."""
+    """It serves as context for what follows."""
     assert html_of(b'msgid "x"\nmsgstr "v"\nmsgid "y"\nmsgstr ""\n').startswith("x<hr ")
 
 
 def test_what_is_said_of_an_unused_message_is_said_of_no_other_one() -> None:
-    """Such as that its translation is to be looked at."""
+    """The fuzzy flag of an obsolete message does not apply to the next one."""
     unused = '#, fuzzy\n#~ msgid "x"\n#~ msgstr "v"\n\n'
     assert capitals(f'{unused}msgid "x"\nmsgstr ""\n') == f'{unused}#, fuzzy\nmsgid "x"\nmsgstr "X"\n'
 
 
 def test_a_guess_is_replaced() -> None:
-    """The translation of another message, which `msgmerge` has found, of which no more is said then."""
+    """`msgmerge` may have filled in a similar message's translation; it is replaced, and its `#|` lines go."""
     before = '#, fuzzy, c-format\n#| msgctxt "w"\n#| msgid "w"\nmsgctxt "w"\nmsgid "x"\nmsgstr ""\n"v"\n"w"\n'
     assert capitals(before) == '#, fuzzy, c-format\nmsgctxt "w"\nmsgid "x"\nmsgstr "X"\n'
 
@@ -123,13 +123,13 @@ def test_a_guess_is_replaced() -> None:
     ],
 )
 def test_every_form_is_there(header: str, forms: str, after: str) -> None:
-    """As many as the language has, in which those that are missing are the message of several things."""
+    """There are as many forms as the language has; missing ones are filled with the plural's translation."""
     entry = 'msgid "x"\nmsgid_plural "y"\n'
     assert capitals(f"{header}{entry}{forms}") == f"{header}#, fuzzy\n{entry}{after}"
 
 
 def test_a_message_without_its_number_is_for_no_other_one() -> None:
-    """Languages of three forms have the one of "1 x" for "21 x", too."""
+    """Languages with three forms use that of "1 x" for "21 x", too, so a singular without a number does not fit."""
     entry = 'msgid "one x"\nmsgid_plural "%d y"\n'
     assert capitals(f'{THREE_FORMS}{entry}msgstr[0] ""\n').endswith(
         'msgstr[0] "%d Y"\nmsgstr[1] "%d Y"\nmsgstr[2] "%d Y"\n'
@@ -139,7 +139,7 @@ def test_a_message_without_its_number_is_for_no_other_one() -> None:
 
 @pytest.mark.parametrize(("said", "charset"), [("EUC-JP", "UTF-8"), ("CHARSET", "UTF-8"), ("utf-8", "utf-8")])
 def test_header_says_the_encoding(said: str, charset: str) -> None:
-    """All letters may be in it from now on."""
+    """The file is written in UTF-8, so that a translation may use any character."""
     header = HEADER.replace("UTF-8", said)
     assert capitals(f'{header}msgid "x"\nmsgstr "v"\n') == HEADER.replace("UTF-8", charset) + 'msgid "x"\nmsgstr "v"\n'
 
@@ -161,7 +161,7 @@ def test_header_says_the_encoding(said: str, charset: str) -> None:
     ],
 )
 def test_what_is_no_catalog_is_refused(content: bytes, reason: str) -> None:
-    """By the line from which on it is none."""
+    """The error gives the line at which the file ceases to be valid."""
     with pytest.raises(InvalidInputError) as error:
         html_of(content)
     assert str(error.value) == reason
@@ -180,7 +180,7 @@ def test_what_is_no_catalog_is_refused(content: bytes, reason: str) -> None:
     ],
 )
 def test_nothing_takes_long(begin: str, run: str, end: str) -> None:
-    """Of the same, 300,000 characters: a time that grew with their square would never end here."""
+    """300,000 characters of the same: if the time grew with the square of the length, this would never end."""
     assert len(capitals(begin + run * (300_000 // len(run)) + end)) > 250_000
 
 
@@ -189,7 +189,7 @@ _STRING = st.text(st.sampled_from('xy\\"\n\tあ<&> %'), max_size=8)
 
 @given(st.lists(st.tuples(st.booleans(), _STRING, _STRING), max_size=4))
 def test_any_message_is_written_as_gettext_reads_it(entries: list[tuple[bool, str, str]]) -> None:
-    """Whatever it says, it is the same again, and a file that was translated has nothing left to translate."""
+    """For any message, a translated file is valid and has nothing left to translate."""
 
     def quoted(text: str) -> str:
         escaped = text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n").replace("\t", r"\t")
@@ -208,7 +208,7 @@ def test_any_message_is_written_as_gettext_reads_it(entries: list[tuple[bool, st
 
 @pytest.mark.skipif(shutil.which("msgfmt") is None, reason="needs gettext's msgfmt")
 def test_gettext_reads_what_is_written(tmp_path: Path) -> None:
-    """All of it, as it checks files for programs."""
+    """`msgfmt`, which checks files before programs use them, accepts the whole file."""
     entries = 'msgid "\\nx %s\\n"\nmsgstr ""\n\n#, c-format\nmsgid "%d x"\nmsgid_plural "%d y"\nmsgstr[0] ""\n'
     file = tmp_path / "a.po"
     file.write_text(capitals(THREE_FORMS + entries), encoding="utf-8")

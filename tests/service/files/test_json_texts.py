@@ -1,4 +1,4 @@
-"""Texts of programs in JSON: which of them are translated, and that all else stays as it is."""
+"""Programs' texts in JSON: which are translated; everything else stays as it is."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from tests.support.words import capital
 
 
 def capitals(file: str, encoding: str = "utf-8") -> str:
-    """A file, "translated": the letters that stand for words are capitals."""
+    """Pretend to translate a file, by capitalizing the letters that stand for words."""
     content = file.encode(encoding)
     return with_translation(content, capital(html_of(content))).decode()
 
@@ -44,7 +44,7 @@ def capitals(file: str, encoding: str = "utf-8") -> str:
     ],
 )
 def test_values_are_translated(before: str, after: str) -> None:
-    """Which are strings, and all else is what it was, byte for byte."""
+    """Values that are strings are translated; everything else stays, byte for byte."""
     assert capitals(before) == after
 
 
@@ -62,7 +62,7 @@ def test_values_are_translated(before: str, after: str) -> None:
     ],
 )
 def test_parts_of_a_text_are_texts_of_their_own(text: str, parts: int) -> None:
-    """As Vue and Laravel have one for each number; a sign that is no part's is none."""
+    """Vue and Laravel separate plural forms by a bar; any other bar divides nothing."""
     content = json.dumps([text]).encode()
     assert html_of(content).count("<br ") == parts - 1
     assert json.loads(with_translation(content, html_of(content))) == [text]
@@ -82,7 +82,7 @@ def test_parts_of_a_text_are_texts_of_their_own(text: str, parts: int) -> None:
     ],
 )
 def test_what_is_no_text_stays(file: str) -> None:
-    """What .arb says of its texts among it, however deep."""
+    """This includes metadata in .arb files, however deeply nested."""
     assert capitals(file) == file
 
 
@@ -98,7 +98,7 @@ def test_what_is_no_text_stays(file: str) -> None:
     ],
 )
 def test_what_programs_write_is_no_text(value: str) -> None:
-    """Times, long numbers, what files are, and how a time is written: a model would make something else of them."""
+    """Times, ids, media types, date formats and the like stay: a model would garble them."""
     assert html_of(json.dumps({"a": value}).encode()) == ""
 
 
@@ -118,7 +118,7 @@ def test_what_programs_write_is_no_text(value: str) -> None:
     ],
 )
 def test_notes_beside_a_text_stay(before: str, after: str) -> None:
-    """By the names that are beside them: of FormatJS, of browsers' extensions, of Angular."""
+    """Neighbouring names tell notes from texts: those of FormatJS, of browser extensions, of Angular."""
     assert capitals(before) == after
 
 
@@ -138,12 +138,12 @@ def test_notes_beside_a_text_stay(before: str, after: str) -> None:
     ],
 )
 def test_what_only_looks_like_it_is_one(text: str) -> None:
-    """However long."""
+    """Texts that merely look like codes or formats are translated, however long they are."""
     assert html_of(json.dumps({"a": text}).encode()) == text.strip()
 
 
 def test_what_stands_behind_what_is_said_of_a_text() -> None:
-    """Is a text again."""
+    """After a text's metadata, texts are translated again."""
     assert capitals('{"@a": {"b": "x"}, "c": "x", "d": [{"@e": "x"}, "y"]}') == (
         '{"@a": {"b": "x"}, "c": "X", "d": [{"@e": "x"}, "Y"]}'
     )
@@ -151,7 +151,7 @@ def test_what_stands_behind_what_is_said_of_a_text() -> None:
 
 @pytest.mark.parametrize("tags", ["<b>x", "x</b>", "<b><i>x</b></i>", "<name> x", "<script>x</script>", "<!-- x y"])
 def test_tags_that_are_in_no_order_are_signs(tags: str) -> None:
-    """They would go on in the next text, or hide it."""
+    """Unbalanced tags are taken as characters; as tags they would extend into the next text, or hide it."""
     file = json.dumps([tags, "y"])
     assert "&lt;" in html_of(file.encode())
     assert json.loads(capitals(file)) == [capital(tags), "Y"]
@@ -161,13 +161,13 @@ def test_tags_that_are_in_no_order_are_signs(tags: str) -> None:
     "text", ["x<br/>y", "x <1/> y", '<a title="v > w">x</a>', "<code>x</code> y", "<p>x<hr></p>", "<!-- v --> x"]
 )
 def test_tags_that_are_in_order_are_tags(text: str) -> None:
-    """Also those that are closed at once, and comments."""
+    """Balanced tags are tags, including self-closing ones and comments."""
     assert html_of(json.dumps([text]).encode()) == text.replace("<1/>", "<t-1/>")
 
 
 @pytest.mark.parametrize("text", ["<0>x</0> & y", "<0>x</0> &amp; y", "x & y", "x &amp; y"])
 def test_an_ampersand_is_written_as_the_text_has_it(text: str) -> None:
-    """As an entity where there are some: what shows a text need not know any."""
+    """It is an entity only in texts that use entities, since whatever displays the others may not know any."""
     content = json.dumps([text]).encode()
     page = re.sub("&(?!amp;)", "&amp;", html_of(content))
     assert json.loads(with_translation(content, page.replace("y", "Y"))) == [text.replace("y", "Y")]
@@ -222,7 +222,7 @@ _FRAGMENTS: Final = (
     ],
 )
 def test_lines_of_texts_with_tags(text: str, blocks: list[str]) -> None:
-    """Are lines, unless they go on or the tags say where they end; and what ICU says of numbers has signs for tags."""
+    """A line break ends a sentence unless the line goes on or tags decide; tags in ICU plurals are mere characters."""
     page = html_of(json.dumps([text, "v"]).encode())
     assert re.split(r'<br id="[0-9a-f]{16}">', page.partition("<hr id=")[0]) == blocks
     assert json.loads(capitals(json.dumps([text]))) == [capital(text)]
@@ -230,20 +230,20 @@ def test_lines_of_texts_with_tags(text: str, blocks: list[str]) -> None:
 
 @given(st.lists(st.lists(st.sampled_from(_FRAGMENTS), max_size=5).map("".join), max_size=3))
 def test_no_tag_goes_on_in_the_next_text(texts: list[str]) -> None:
-    """As tags are read that are translated, each text ends where it ends."""
+    """Each text ends where it should, however the tags in it are parsed for translation."""
     page = html_of(json.dumps(["x", *texts, "x"]).encode())
     between = [token.raw for token in html_tokens(page, frozenset()) if token.raw.startswith("<hr id=")]
     assert len(between) == page.count("<hr id=") > 0
 
 
 def test_texts_are_apart() -> None:
-    """No sentence goes on from one into the next."""
+    """A separator keeps sentences from continuing from one text into the next."""
     first, between, second = html_of(b'["x", "<i>y</i>"]').partition('<hr id="')
     assert (first, bool(between), second[16:]) == ("x", True, '"/><i>y</i>')
 
 
 def test_byte_order_mark() -> None:
-    """It is there again, as it was; a file in UTF-16 is in UTF-8 from now on."""
+    """UTF-8's is preserved; a file in UTF-16 becomes UTF-8."""
     assert capitals('["x"]', "utf-8-sig") == '\ufeff["X"]'
     assert capitals('["x"]', "utf-16") == '["X"]'
 
@@ -262,14 +262,14 @@ def test_byte_order_mark() -> None:
     ],
 )
 def test_what_is_no_json_is_refused(content: bytes, reason: str) -> None:
-    """With what is wrong with it, and where."""
+    """The error says what is wrong, and where."""
     with pytest.raises(InvalidInputError) as error:
         html_of(content)
     assert str(error.value) == reason
 
 
 def test_many_texts_are_refused() -> None:
-    """Before anybody waits for them."""
+    """They are refused before any work is done."""
     with pytest.raises(InvalidInputError, match="file: has more than 100000 texts"):
         html_of(json.dumps(["x"] * 100_001).encode())
 
@@ -282,7 +282,7 @@ _VALUES = st.recursive(
 
 @given(_VALUES, st.booleans())
 def test_any_json_has_the_same_form_again(value: object, as_numbers: bool) -> None:
-    """Its texts are in the other language, and it is what it was but for them."""
+    """A translated file differs only in its texts."""
     file = json.dumps(value, ensure_ascii=as_numbers, indent=1)
 
     def same(one: object, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""LibreOffice's workbooks: what of them is translated, and that what formulas look for stays."""
+"""LibreOffice's workbooks: what is translated; what formulas look for stays."""
 
 import re
 from collections.abc import Callable
@@ -23,7 +23,7 @@ NAMESPACES = " ".join(
 
 
 def cell(*lines: str, content: str = "", **attributes: str) -> str:
-    """A cell with lines of text; attributes are of `table` unless they begin with `office_`."""
+    """A cell with lines of text; attributes are in the namespace `table` unless they begin with `office_`."""
     said = [
         f'{name.replace("office_", "office:") if name.startswith("office_") else f"table:{name}"}="{value}"'
         for name, value in attributes.items()
@@ -39,7 +39,7 @@ def table(*cells: str, name: str = "one", before: str = "") -> str:
 
 
 def file(*tables: str, before: str = "", behind: str = "") -> bytes:
-    """A workbook of sheets."""
+    """A workbook with these sheets."""
     body = f"<office:body><office:spreadsheet>{before}{''.join(tables)}{behind}</office:spreadsheet></office:body>"
     written = BytesIO()
     with ZipFile(written, "w", ZIP_DEFLATED) as archive:
@@ -54,7 +54,7 @@ def texts_of(content: bytes) -> list[str]:
 
 
 def translated(content: bytes, said: Callable[[str], str] = str.upper) -> list[str]:
-    """The paragraphs of a workbook whose texts are others."""
+    """The paragraphs of a workbook after its texts have been replaced by `said`."""
     page = re.sub(r"(?<=>)[^<>]+(?=<)", lambda found: said(found[0]), html_of(content))
     with ZipFile(BytesIO(with_translation(content, page))) as archive:
         root = etree.fromstring(archive.read("content.xml"))
@@ -62,7 +62,7 @@ def translated(content: bytes, said: Callable[[str], str] = str.upper) -> list[s
 
 
 def test_cells_are_translated_in_their_order() -> None:
-    """Each line of a cell by itself, sheet by sheet, and what boxes say; numbers and codes stay."""
+    """Sheet by sheet, each line of a cell and the text of boxes is translated; numbers and codes stay."""
     box = "<draw:frame><draw:text-box><text:p>in a box</text:p></draw:text-box></draw:frame>"
     number = {"office_value-type": "float", "office_value": "3"}
     first = table(cell("one", "two"), cell("3 days", **number), cell("a.pdf"), cell("seven", content=box))
@@ -72,7 +72,7 @@ def test_cells_are_translated_in_their_order() -> None:
 
 
 def test_a_text_of_several_cells_is_translated_once() -> None:
-    """So that formulas find one by the other, whatever the sentences before it are."""
+    """Equal cells stay equal whatever their context, so that formulas can find one by the other."""
     content = file(table(cell("one"), cell("two"), cell("one")))
     assert texts_of(content) == ["one", "two"]
     assert translated(content) == ["ONE", "TWO", "ONE"]
@@ -87,13 +87,13 @@ MEMBER = '<table:data-pilot-member table:name="done"/>'
 
 @pytest.mark.parametrize("by", [FILTER, VALIDATION, FORMAT, COLUMN, MEMBER])
 def test_what_is_referred_to_by_its_words_stays(by: str) -> None:
-    """By filters, lists of what may be written, formats and pivot tables."""
+    """Filters, lists of valid values, conditional formats and pivot tables may refer to a text."""
     content = file(table(cell("done"), cell("done it")), behind=by)
     assert texts_of(content) == ["done it"]
 
 
 def test_formulas_stay_and_are_computed_anew() -> None:
-    """What they gave is of other texts, and what they look for in cells stays."""
+    """Formulas' old results, computed from the old texts, are removed; texts that formulas look for stay."""
     formula = {"formula": "of:=IF([.A1]=&quot;done&quot;;&quot;yes&quot;;[.A2])", "office_value-type": "string"}
     content = file(table(cell("done"), cell("one"), cell("one", **formula)))
     assert texts_of(content) == ["one"]
@@ -104,14 +104,14 @@ def test_formulas_stay_and_are_computed_anew() -> None:
 
 
 def test_references_to_cells_are_no_texts() -> None:
-    """There may be more of them than texts, and what looks like one in quotation marks is a text."""
+    """References do not count towards the limit on texts; what looks like one in quotation marks is a text."""
     cells = ";".join(f"[.A{number}]" for number in range(100_001))
     formula = cell(formula=f"of:=SUM({cells};['one'.A1];&quot;[two]&quot;)")
     assert texts_of(file(table(cell("one"), cell("[two]"), cell(".A1"), formula))) == ["one", ".A1"]
 
 
 def test_no_translation_is_what_a_formula_takes_for_another_text() -> None:
-    """Cells that would say the same then, or what a formula looks for, stay as they are; a box may say anything."""
+    """Cells that would become equal to another or to what a formula looks for stay; a box may say anything."""
     formula = cell(formula="of:=COUNTIF([.A1:.A9];&quot;DONE&quot;)")
     box = "<draw:frame><draw:text-box><text:p>ready</text:p></draw:text-box></draw:frame>"
     content = file(table(cell("ready"), cell("one"), cell("two"), cell(content=box), formula))
@@ -120,14 +120,14 @@ def test_no_translation_is_what_a_formula_takes_for_another_text() -> None:
 
 
 def test_names_of_sheets_stay_where_formulas_make_places_of_them() -> None:
-    """As INDIRECT does."""
+    """INDIRECT, for one, builds references from sheet names in cells."""
     formula = cell(formula="of:=INDIRECT([.A1]&amp;&quot;.A1&quot;)")
     content = file(table(cell("autumn"), cell("spring"), formula, name="Autumn"))
     assert texts_of(content) == ["spring"]
 
 
 def test_what_nobody_sees_there_stays() -> None:
-    """Cells under others, what was changed, comments, and copies of other files."""
+    """Covered cells, tracked changes, comments, and copies of other files are not visible as text in cells."""
     hidden = "<table:covered-table-cell><text:p>covered</text:p></table:covered-table-cell>"
     changes = f"<table:tracked-changes>{cell('before')}</table:tracked-changes>"
     remark = "<office:annotation><text:p>remark</text:p></office:annotation>"
@@ -137,7 +137,7 @@ def test_what_nobody_sees_there_stays() -> None:
 
 
 def test_marks_in_cells_stay_with_their_words() -> None:
-    """A link in a cell is still one."""
+    """A link in a cell is preserved."""
     content = file(table(cell('see <text:a text:href="x">here</text:a> now')))
     (text,) = texts_of(content)
     assert re.sub(r' id="\d+"', "", text) == "see <a>here</a> now"
@@ -150,7 +150,7 @@ def _content(content: bytes) -> bytes:
 
 
 def test_another_program_reads_it() -> None:
-    """With the values of all cells."""
+    """The library odfdo reads the values of all cells."""
     sheet = odfdo.Table("one")
     sheet.append_row(odfdo.Row())
     sheet.set_value("A1", "one")
@@ -169,13 +169,13 @@ def test_another_program_reads_it() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"a,b"])
 def test_what_is_no_workbook_is_refused(content: bytes) -> None:
-    """In one sentence."""
+    """The error says what kind of file it is not."""
     with pytest.raises(InvalidInputError, match=r"file: is no \.ods"):
         html_of(content)
 
 
 def test_many_cells_do_not_take_long() -> None:
-    """A time that grew with the square of their number, or of a cell's lines, would never end here."""
+    """If the time grew with the square of the number of cells, or of a cell's lines, this would never end."""
     for content in (file(table(*(cell("a b") for _ in range(8_000)))), file(table(cell(*["a b"] * 15_000)))):
         assert texts_of(content) == ["a b"]
         assert len(translated(content)) in (8_000, 15_000)

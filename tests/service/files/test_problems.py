@@ -1,4 +1,4 @@
-"""Why files could not be translated, as it is kept and read again."""
+"""The stored reasons why files could not be translated."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from service.schemas import FileProblem
 
 
 def test_a_problem_is_kept_with_its_code_and_place() -> None:
-    """Whoever reads it later can go by the same members as whoever gets it in an answer."""
+    """A stored problem has the same members as one in an immediate answer."""
     problem = problems.read(problems.written(problems.of_error(SentenceTooLongError("too long", position=3))))
     assert problem.model_dump() == {
         "type": "urn:antecedent:error:sentence_too_long",
@@ -24,7 +24,7 @@ def test_a_problem_is_kept_with_its_code_and_place() -> None:
 
 @pytest.mark.parametrize("kept", ["the model refuses this sentence", "5", "", '{"code": "queue_full"}'])
 def test_what_another_release_has_kept_is_told_as_it_is(kept: str) -> None:
-    """One before this kept a sentence alone."""
+    """An earlier release stored just a sentence; any text that does not parse as a problem becomes the detail."""
     problem = problems.read(kept)
     assert (problem.status, problem.code, problem.detail) == (422, "file_failed", kept)
 
@@ -37,6 +37,6 @@ def test_what_another_release_has_kept_is_told_as_it_is(kept: str) -> None:
     ],
 )
 def test_after_some_attempts_the_last_problem_is_told(last: FileProblem | None, code: str, why: str) -> None:
-    """Or that there is none, since nobody was left to say what it was."""
+    """If there is none, the worker must have died before it could report one."""
     problem = problems.after_attempts(3, "" if last is None else problems.written(last))
     assert (problem.code, problem.detail) == (code, f"given up after 3 attempts: {why}")

@@ -1,4 +1,4 @@
-"""Subtitles: sentences that go on in the next line, or the next subtitle, are one, and are divided again."""
+"""Subtitles: sentences that span lines or subtitles are joined for translation and divided again afterwards."""
 
 import pytest
 
@@ -46,14 +46,14 @@ WEBVTT
 
 
 def said_in(text: str) -> list[str]:
-    """The lines of subtitles that people read."""
+    """The lines of subtitles that viewers read."""
     return [
         line for line in text.splitlines() if line and "-->" not in line and not line.isdigit() and line != "WEBVTT"
     ]
 
 
 def as_it_was(text: str, end: str) -> str:
-    """Subtitles with these ends of lines, with their own text as their translation."""
+    """Subtitles with these line ends, "translated" into their own text."""
     content = text.replace("\n", end).encode()
     return subtitles.with_translation(content, subtitles.text_of(content)).decode()
 
@@ -61,12 +61,12 @@ def as_it_was(text: str, end: str) -> str:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("text", [ENGLISH, JAPANESE, ENGLISH.rstrip("\n"), "", "No subtitle\nat all."])
 def test_a_sentence_is_divided_where_it_was(text: str, end: str) -> None:
-    """By the lengths of its pieces; times, numbers and the ends of lines are those of the file."""
+    """Sentences are divided in proportion to the original pieces; times, numbers and line ends are preserved."""
     assert as_it_was(text, end) == text.replace("\n", end)
 
 
 def test_a_sentence_that_goes_on_is_read_as_one() -> None:
-    """In small letters, or with I, behind no stop; where somebody else speaks nothing goes on."""
+    """A line without a full stop goes on in one that begins in lower case or with I, but not in another speaker's."""
     assert said_in(subtitles.text_of(ENGLISH.encode())) == READ
     assert said_in(subtitles.text_of(JAPANESE.encode())) == [
         "私は戦争に疲れていたので、古い寺に行きました。",
@@ -75,7 +75,7 @@ def test_a_sentence_that_goes_on_is_read_as_one() -> None:
 
 
 def test_a_translation_is_divided_between_words() -> None:
-    """In as many pieces as there were, and where a language has no spaces behind the end of a phrase."""
+    """There are as many pieces as before; a language without spaces is divided at the ends of phrases."""
     read = subtitles.text_of(ENGLISH.encode())
     said = ["疲れていたので古い寺に行きました。", "彼女は世界で最も古い小説の一つである物語を書いた。彼はしなかった。"]
     for sentence, translation in zip(READ, said, strict=False):
@@ -112,7 +112,7 @@ def test_a_translation_is_divided_between_words() -> None:
     ],
 )
 def test_other_lines_are_apart(one: str, other: str) -> None:
-    """Where a sentence ends, sounds and songs, what looks otherwise, and what may be said by somebody else."""
+    """Not joined: ends of sentences, sounds and songs, lines of different styles, and possible other speakers."""
     text = f"1\n00:00:01,000 --> 00:00:03,000\n{one}\n{other}\n"
     read = subtitles.text_of(text.encode())
     assert len(read.split("\n")) == len(text.split("\n"))
@@ -133,14 +133,14 @@ def test_other_lines_are_apart(one: str, other: str) -> None:
     ],
 )
 def test_what_lines_look_like_stays_around_them(lines: list[str], read: str) -> None:
-    """It is not read where it is around all of a line, and a sentence goes on in lines that look the same."""
+    """Formatting around whole lines is not part of the sentence, which may span lines of the same format."""
     text = "\n".join(["1", "00:00:01,000 --> 00:00:03,000", *lines, ""])
     assert said_in(subtitles.text_of(text.encode())) == [read]
     assert subtitles.with_translation(text.encode(), subtitles.text_of(text.encode())).decode() == text
 
 
 def test_a_translation_that_is_too_short_leaves_subtitles_empty() -> None:
-    """One word cannot be divided."""
+    """A single word cannot be divided."""
     text = "1\n00:00:01,000 --> 00:00:03,000\nHe did\n\n2\n00:00:04,000 --> 00:00:05,000\nnot come\n"
     translated = subtitles.with_translation(
         text.encode(), subtitles.text_of(text.encode()).replace("He did not come", "No")
@@ -149,7 +149,7 @@ def test_a_translation_that_is_too_short_leaves_subtitles_empty() -> None:
 
 
 def test_a_long_word_is_no_reason_to_leave_a_subtitle_empty() -> None:
-    """It is divided where there is a space, however far from the middle."""
+    """The text is divided at a space, however far that is from the middle."""
     text = "1\n00:00:01,000 --> 00:00:03,000\nLook there\n\n2\n00:00:04,000 --> 00:00:05,000\nand here\n"
     said = "See https://example.org/a/very/long/address/of/a/page now"
     translated = subtitles.with_translation(
@@ -159,7 +159,7 @@ def test_a_long_word_is_no_reason_to_leave_a_subtitle_empty() -> None:
 
 
 def test_many_lines_do_not_take_long() -> None:
-    """A time that grew with the square of their number, or of a line's length, would never end here."""
+    """If the time grew with the square of the number of lines, or of a line's length, this would never end."""
     begin = "1\n00:00:01,000 --> 00:00:03,000\n"
     lines = ["<i>" * 100_000, "</i>" * 100_000, f"a{' ' * 100_000}</i", "<i " * 100_000, "<i>a</i" * 100_000]
     for text in [f"{begin}he goes\n\n" * 100_000, *(begin + line for line in lines)]:

@@ -1,4 +1,4 @@
-"""Workbooks: what of them is translated, and that formulas, tables and all else stay right."""
+"""Workbooks: what is translated; formulas, tables and everything else stay correct."""
 
 import re
 from collections.abc import Callable
@@ -31,7 +31,7 @@ SHEET, STRINGS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
 
 
 def relations(**targets: str) -> str:
-    """What a part refers to, by kind; a number behind it says which of several."""
+    """A relationships part, by kind; a number at the end of a kind tells several of it apart."""
     each = (
         f'<Relationship Id="{kind}" Type="{KINDS}/{kind.rstrip("0123456789")}" Target="{target}"/>'
         for kind, target in targets.items()
@@ -40,7 +40,7 @@ def relations(**targets: str) -> str:
 
 
 def shared(*numbers: int) -> str:
-    """Cells with texts that other cells may have."""
+    """Cells whose texts are in the shared table."""
     return "".join(f'<c t="s"><v>{number}</v></c>' for number in numbers)
 
 
@@ -50,12 +50,12 @@ def inline(*texts: str) -> str:
 
 
 def sheet(*rows: str) -> str:
-    """The XML of a sheet."""
+    """The XML of a sheet with these rows."""
     return f"<worksheet {NAMESPACES}><sheetData>{''.join(f'<row>{row}</row>' for row in rows)}</sheetData></worksheet>"
 
 
 def file(*sheets: str, strings: str = "", **others: str | bytes) -> bytes:
-    """A workbook of sheets; other parts are given by name, with __ for /."""
+    """A workbook with these sheets; other parts are given by name, with __ for /."""
     names = [f"worksheet{number}" for number, _ in enumerate(sheets, 1)]
     listed = "".join(f'<sheet name="{name}" r:id="{name}"/>' for name in names)
     targets = {name: f"worksheets/sheet{number}.xml" for number, name in enumerate(names, 1)}
@@ -88,13 +88,13 @@ def saved(made: Workbook) -> bytes:
 
 
 def translated(content: bytes, by: dict[str, str]) -> bytes:
-    """A workbook in which texts are others, as whole paragraphs."""
+    """Translate a workbook by replacing whole paragraphs."""
     turned = re.sub(r"<p>(.*?)</p>", lambda found: f"<p>{by.get(found[1], found[1])}</p>", html_of(content))
     return with_translation(content, turned)
 
 
 def cells(content: bytes) -> list[list[list[Any]]]:
-    """Of each sheet the rows, as openpyxl reads them."""
+    """The rows of each sheet, as openpyxl reads them."""
     return [[[cell.value for cell in row] for row in each] for each in load_workbook(BytesIO(content))]
 
 
@@ -127,7 +127,7 @@ def cells(content: bytes) -> list[list[list[Any]]]:
     ],
 )
 def test_what_a_cell_says(cell: Callable[..., str], text: str, expected: str, again: str | None) -> None:
-    """Text by what it looks like, and a break for each end of a line; put back as it is, it says the same."""
+    """Text is grouped by its look, with a break for each line end; written back unchanged, it says the same."""
     content = file(sheet(cell(0)), strings=f"<si>{text}</si>") if cell is shared else file(sheet(cell(text)))
     assert html_of(content) == f"<p>{expected}</p>"
     written = with_translation(content, html_of(content))
@@ -154,7 +154,7 @@ def test_what_a_cell_says(cell: Callable[..., str], text: str, expected: str, ag
     ],
 )
 def test_what_is_not_translated(cell: str) -> None:
-    """Numbers, dates, what formulas give, and texts without words; nor what no cell has. All stay byte by byte."""
+    """Numbers, dates, formula results, texts without words, and strings that no cell uses stay byte for byte."""
     strings = '<si><t>き</t></si><si/><si><t>2024/1</t></si><si><t> </t></si><si><t>く</t><rPh sb="0" eb="1"/></si>'
     content = file(sheet(shared(0), cell), strings=strings)
     assert html_of(content) == "<p>き</p>"
@@ -164,7 +164,7 @@ def test_what_is_not_translated(cell: str) -> None:
 
 
 def test_texts_are_read_as_people_read_them() -> None:
-    """Sheet by sheet and row by row, with the comments and boxes of each; what stands there again is the same text."""
+    """Sheet by sheet and row by row, with each one's comments and boxes; repeated texts are translated once."""
     box = '<a:p xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:r><a:t>{}</a:t></a:r></a:p>'
     threaded = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"
     content = file(
@@ -204,7 +204,7 @@ def test_texts_are_read_as_people_read_them() -> None:
 
 
 def test_comments_that_mention_somebody_stay() -> None:
-    """Where they do is said by a place in the text."""
+    """A mention is stored as a position in the text, which a translation would shift."""
     threaded = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"
     for mentions, expected in (("", "<p>か</p>"), ("<mentions><mention/></mentions>", "")):
         comments = f'<a xmlns="{threaded}"><threadedComment><text>か</text>{mentions}</threadedComment></a>'
@@ -214,7 +214,7 @@ def test_comments_that_mention_somebody_stay() -> None:
 
 
 def test_a_workbook_of_another_program() -> None:
-    """What openpyxl writes, it reads again: texts, what is bold in them, merged cells, comments and a chart's title."""
+    """A workbook by openpyxl can be read by it again: texts, bold parts, merged cells, comments and a chart's title."""
     made = Workbook()
     first: Any = made.active
     first.title = "売上"
@@ -243,7 +243,7 @@ def test_a_workbook_of_another_program() -> None:
 
 
 def test_columns_are_called_as_their_header_cells() -> None:
-    """Each in its own way: Excel finds a file damaged that has two of a name, or whose names are not in the cells."""
+    """Names are made unique: to Excel a file is damaged if two columns share a name or names differ from the cells."""
     made = Workbook()
     first: Any = made.active
     first.append(["名前", "氏名", "備考\n欄", "Name2", "値"])
@@ -281,7 +281,7 @@ def _parts(content: bytes) -> dict[str, str]:
 
 
 def test_what_formulas_refer_to_stays() -> None:
-    """Else they would count other cells: texts in quotation marks, columns, what is chosen from a list or filtered."""
+    """Texts in quotation marks, column names, list choices and filter values stay, or formulas would miss the cells."""
     made = Workbook()
     first: Any = made.active
     first.append(["状態", "単価", "個数", "計"])
@@ -314,13 +314,13 @@ def test_what_formulas_refer_to_stays() -> None:
     ],
 )
 def test_codes_stay(text: str, is_code: bool) -> None:
-    """Other programs and other files know things by them."""
+    """Other programs and files identify things by them."""
     assert html_of(file(sheet(inline(f"<t>{text}</t>")))) == ("" if is_code else f"<p>{text}</p>")
 
 
 @pytest.mark.parametrize("criterion", ["完了", "=完了", "<>完了", ">完了", "<完了", ">=完了", "<=完了"])
 def test_what_criteria_name_stays(criterion: str) -> None:
-    """Behind what they begin with: else nothing would be what it is compared with."""
+    """The text after a criterion's operator stays; otherwise the comparison would match nothing."""
     made = Workbook()
     first: Any = made.active
     first.append(["完了", "か", f'=SUMIFS(B:B,A:A,"{criterion}")'])
@@ -328,7 +328,7 @@ def test_what_criteria_name_stays(criterion: str) -> None:
 
 
 def test_texts_that_some_programs_write_as_values() -> None:
-    """In cells without a formula they are texts like any other; what a formula fills several cells with is none."""
+    """They are texts like any other in cells without a formula, but not in cells that an array formula fills."""
     cell = '<c r="{}" t="str">{}<v>{}</v></c>'
     rows = (
         cell.format("A1", "", "か_x005F_x0041_&amp;") + cell.format("B1", "", "か_x005F_x0041_&amp;"),
@@ -351,7 +351,7 @@ def test_texts_that_some_programs_write_as_values() -> None:
     ],
 )
 def test_no_text_becomes_one_that_formulas_take_for_another(formula: str, expected: list[str]) -> None:
-    """Neither what one names nor, where some compare cells, what another text has become."""
+    """A translation is dropped if it equals a formula's text or, where formulas compare cells, another translation."""
     content = file(sheet(inline("<t>か</t>", "<t>き</t>", "<t>さ</t>"), f"<c><f>{formula}</f></c>"))
     written = translated(content, {"か": "OK", "き": "B", "さ": "b" if "A1" in formula else "B"})
     assert sorted(cells_inline(written)) == sorted(expected)
@@ -361,7 +361,7 @@ def test_no_text_becomes_one_that_formulas_take_for_another(formula: str, expect
     "formula", ["INDIRECT(A1&amp;&quot;!B1&quot;)", "HYPERLINK(&quot;#&quot;&amp;A1,A1)", "SUM(B1)"]
 )
 def test_names_of_places_stay_where_formulas_make_them_of_cells(formula: str) -> None:
-    """Of sheets, ranges and tables; elsewhere a text that is also the name of a sheet is one like any other."""
+    """Names of sheets, ranges and tables stay if a formula builds references from cells; else they are mere texts."""
     names = '<definedNames><definedName name="き">A1</definedName></definedNames>'
     main = f'<workbook {NAMESPACES}><sheets><sheet name="か" r:id="worksheet1"/></sheets>{names}</workbook>'
     column = '<tableColumns><tableColumn name="x"/></tableColumns>'
@@ -376,7 +376,7 @@ def test_names_of_places_stay_where_formulas_make_them_of_cells(formula: str) ->
 
 
 def test_titles_of_newer_charts() -> None:
-    """Which have a part of another kind, for waterfalls and the like."""
+    """Waterfall charts and the like are stored in a different kind of part."""
     drawing = '<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing"/>'
     names = 'xmlns:cx="c" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
     chart = f"<cx:chart {names}><a:p><a:r><a:t>か</a:t></a:r></a:p></cx:chart>"
@@ -393,7 +393,7 @@ def test_titles_of_newer_charts() -> None:
 
 
 def test_names_of_parts_are_alike_in_capitals_and_small_letters() -> None:
-    """And a comment behind the texts is no end of them."""
+    """Names of parts ignore case; also, a closing tag in a comment does not end the shared texts."""
     strings = {"SharedStrings.xml": f"<sst {NAMESPACES}><si><t>か</t></si></sst><!-- </sst> -->"}
     content = file(sheet(shared(0)), **strings)
     with ZipFile(BytesIO(content)) as archive, ZipFile(renamed := BytesIO(), "w") as other:
@@ -415,7 +415,7 @@ def test_names_of_parts_are_alike_in_capitals_and_small_letters() -> None:
     ],
 )
 def test_columns_without_header_cells_keep_their_names(table: str, expected: str) -> None:
-    """Also where a cell says something else already, which is no matter of ours."""
+    """Even if the cell at that place already differs from the name, which is not for us to repair."""
     columns = f'<table {NAMESPACES} {table}><tableColumns><tableColumn name="か"/></tableColumns></table>'
     parts = {"worksheets___rels__sheet1.xml.rels": relations(table="../table.xml"), "table.xml": columns}
     rows = [inline(f"<t>{text}</t>") for text in "かきく"]
@@ -425,7 +425,7 @@ def test_columns_without_header_cells_keep_their_names(table: str, expected: str
 
 
 def test_no_column_is_called_as_one_that_stays() -> None:
-    """Whatever its case."""
+    """Names that differ only in case would clash."""
     columns = "".join(f'<tableColumn name="{name}"/>' for name in ("か", "Total"))
     table = f'<table {NAMESPACES} ref="A1:B2"><tableColumns>{columns}</tableColumns></table>'
     parts = {"worksheets___rels__sheet1.xml.rels": relations(table="../table.xml"), "table.xml": table}
@@ -436,7 +436,7 @@ def test_no_column_is_called_as_one_that_stays() -> None:
 
 
 def test_how_a_text_is_read_is_not_what_it_says() -> None:
-    """Not to tables, and not to formulas; in a workbook of Excel's most Japanese texts have it."""
+    """Phonetic readings, which Excel adds to most Japanese texts, do not matter to tables or formulas."""
     table = f'<table {NAMESPACES} ref="A1:A2"><tableColumns><tableColumn name="状態"/></tableColumns></table>'
     parts = {"worksheets___rels__sheet1.xml.rels": relations(table="../table.xml"), "table.xml": table}
     strings = "".join(
@@ -457,7 +457,7 @@ def test_how_a_text_is_read_is_not_what_it_says() -> None:
     ],
 )
 def test_what_pivot_tables_refer_to_stays(named: str, kind: str) -> None:
-    """The fields of a pivot table are called as header cells are."""
+    """The fields of a pivot table have the names of header cells."""
     workbook = f'<workbook {NAMESPACES}><sheets><sheet r:id="worksheet"/></sheets></workbook>'
     others = relations(worksheet="worksheets/sheet1.xml", **{kind: "other.xml"})
     parts = {"workbook.xml": workbook, "_rels__workbook.xml.rels": others, "other.xml": named}
@@ -465,7 +465,7 @@ def test_what_pivot_tables_refer_to_stays(named: str, kind: str) -> None:
 
 
 def test_headers_stay_that_queries_refer_to() -> None:
-    """What is known of columns elsewhere, as in a query, is not known here."""
+    """A query may refer to columns in ways that cannot be seen in the workbook."""
     table = f'<table {NAMESPACES} ref="A1:A2"><tableColumns><tableColumn name="か"/></tableColumns></table>'
     parts = {"worksheets___rels__sheet1.xml.rels": relations(table="../table.xml"), "table.xml": table}
     rows = sheet(inline("<t>か</t>"), inline("<t>き</t>"))
@@ -476,7 +476,7 @@ def test_headers_stay_that_queries_refer_to() -> None:
 
 
 def test_formulas_are_computed_anew() -> None:
-    """What they gave is of the texts as they were; where there are none the workbook itself stays as it is."""
+    """Stored results stem from the old texts, so Excel is told to recalculate when it opens the file."""
     formula = '<c t="str"><f>A1</f><v>か</v></c>'
     content = file(sheet(inline("<t>か</t>") + formula))
     written = part(with_translation(content, "<p>A</p>"), "xl/workbook.xml")
@@ -485,7 +485,7 @@ def test_formulas_are_computed_anew() -> None:
 
 
 def test_a_translation_may_be_too_long_for_a_cell() -> None:
-    """Excel would cut it off, so the text stays; what has no words in the other language does, too."""
+    """Excel would cut it off, so the original stays; it also stays if the translation has no words."""
     content = file(sheet(shared(0) + inline("<t>き\nく</t>", "<t>け</t>")), strings="<si><t>か</t></si>")
     for long in ("a" * 32_768, "𠮷" * 16_384):
         written = with_translation(content, f'<p>{long}</p><p>{"a" * 32_765}<br id="0"></p><p> </p>')
@@ -500,12 +500,12 @@ def test_a_translation_may_be_too_long_for_a_cell() -> None:
 
 
 def cells_inline(content: bytes) -> list[str]:
-    """The texts that cells of the first sheet have of their own."""
+    """The inline texts of the first sheet's cells."""
     return re.findall("<is><t[^>]*>(.*?)</t></is>", part(content, SHEET), re.DOTALL)
 
 
 def test_boxes_for_programs_of_another_age() -> None:
-    """Say the same; a picture's link leads out of the workbook, and is none of its parts."""
+    """The copy of a box for older programs gets the same translation; external links are not followed."""
     names = (
         'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
         ' xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
@@ -525,14 +525,14 @@ def test_boxes_for_programs_of_another_age() -> None:
 
 
 def test_what_is_no_sheet_is_not_read_as_one() -> None:
-    """Whatever the workbook calls it."""
+    """Even if the workbook lists it as a sheet."""
     listed = f'<workbook {NAMESPACES}><sheets><sheet r:id="sharedStrings"/><sheet r:id="a"/><sheet r:id="worksheet1"/>'
     content = file(sheet(shared(0)), strings="<si><t>か</t></si>", **{"workbook.xml": f"{listed}</sheets></workbook>"})
     assert html_of(content) == "<p>か</p>"
 
 
 def test_names_of_elements_may_have_a_prefix() -> None:
-    """As other programs write them."""
+    """Some programs write them so."""
     prefixed = {
         "worksheets__sheet1.xml": f'<x:worksheet xmlns:x="{MAIN}"><x:sheetData><x:row><x:c t="inlineStr">'
         "<x:is><x:r><x:rPr><x:b/></x:rPr><x:t>か</x:t></x:r><x:r><x:t>きき</x:t></x:r></x:is></x:c>"
@@ -568,7 +568,7 @@ def test_names_of_elements_may_have_a_prefix() -> None:
     ],
 )
 def test_a_file_of_something_else_is_refused(content: bytes, expected: str) -> None:
-    """With what it is not: an encrypted workbook is none, for one."""
+    """The error says why; an encrypted workbook, for example, is not a valid one."""
     with pytest.raises(InvalidInputError, match=expected):
         html_of(content)
 
@@ -593,13 +593,13 @@ def test_a_file_of_something_else_is_refused(content: bytes, expected: str) -> N
     ],
 )
 def test_sheets_that_were_made_to_take_long_are_refused(content: Callable[[], str], expected: str) -> None:
-    """By what would take memory, or time: each is read without being kept."""
+    """Each would take much memory or time to process; the check itself keeps nothing in memory."""
     with pytest.raises(InvalidInputError, match=expected):
         html_of(file(content()))
 
 
 def test_what_texts_look_like_may_not_be_said_in_too_many_bytes() -> None:
-    """Of each of those that are one text to people."""
+    """The limit on bytes of formatting counts every variant of what people see as one text."""
     runs = [
         f'<r><rPr><sz val="{look * 20_000}"/></rPr><t xml:space="preserve">か{chr(10) * 999}</t></r>' for look in "123"
     ]
@@ -614,7 +614,7 @@ PIECES = st.tuples(st.text("か a\n_x05F", min_size=1), st.sampled_from(["", BOL
 
 @given(st.lists(PIECES, min_size=1, max_size=5))
 def test_any_text_comes_back(pieces: list[tuple[str, str]]) -> None:
-    """What it says, and what of it is bold."""
+    """Both its characters and what is bold in it."""
     runs = (f'<r>{look}<t xml:space="preserve">{text}</t></r>' for text, look in pieces)
     content = file(sheet(inline("<t>く</t>", "".join(runs))))
     again = with_translation(content, html_of(content))
@@ -622,13 +622,13 @@ def test_any_text_comes_back(pieces: list[tuple[str, str]]) -> None:
 
 
 def test_columns_whose_names_differ_in_their_case_are_told_apart_soon() -> None:
-    """A client's memory may call ten thousand so: a time that grew with their square would take minutes."""
+    """Ten thousand columns may become such names: if the time grew with the square, this would take minutes."""
     names, columns = Names(), [Label(etree.Element("tableColumn"), "name", set())]
     told = [names.take("".join(name), columns) for name in islice(product(*["xX"] * 14), 10_000)]
     assert told == ["", *map(str, range(2, 10_001))]
 
 
 def test_a_formula_of_columns_that_are_not_closed_is_read_soon() -> None:
-    """While one is searched nobody else is served."""
+    """While it is searched nobody else is served."""
     content = file(sheet(f"""<c><f>{"['" * 250_000}</f></c>""", inline("<t>か</t>")))
     assert html_of(content) == "<p>か</p>"

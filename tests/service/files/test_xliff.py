@@ -1,4 +1,4 @@
-"""Segments of translation tools: which of them are translated, and that all else stays as it is."""
+"""Translation tools' files: which segments are translated; everything else stays as it is."""
 
 import re
 
@@ -39,7 +39,7 @@ def new(*segments: str) -> bytes:
 
 
 def units(content: bytes) -> list[str]:
-    """What is in each unit of a file."""
+    """The content of each unit of a file."""
     return re.findall(r"<(?:trans-unit|unit) id=\"\d+\">(.*?)</(?:trans-unit|unit)>", content.decode(), re.DOTALL)
 
 
@@ -49,7 +49,7 @@ def segments(content: bytes) -> list[str]:
 
 
 def capitals(content: bytes) -> bytes:
-    """A file, "translated"."""
+    """Pretend to translate a file, by capitalizing the letters that stand for words."""
     return with_translation(content, capital(html_of(content)))
 
 
@@ -73,7 +73,7 @@ def capitals(content: bytes) -> bytes:
     ],
 )
 def test_segments_are_read_as_html(unit: str, html: str) -> None:
-    """With what they have for programs by numbers; those that are translated, too: others are read after them."""
+    """Inline elements become numbered tags; translated segments are read as well, as context for later ones."""
     assert html_of(old(unit)) == html
 
 
@@ -115,7 +115,7 @@ def test_line_ends_a_sentence() -> None:
     ],
 )
 def test_targets_are_made_where_there_is_no_translation(before: str, after: str) -> None:
-    """And say that a machine made them, and that somebody is to look at them."""
+    """The new targets are marked as machine translation in need of review."""
     assert units(capitals(old(before))) == [after]
 
 
@@ -131,7 +131,7 @@ def test_targets_are_made_where_there_is_no_translation(before: str, after: str)
     ],
 )
 def test_a_target_that_is_translated_in_part_is_completed(target: str, expected: str) -> None:
-    """Parts are those of the same name, in whichever order."""
+    """Parts are matched by their ids, in any order."""
     content = old(f"<source>x. y.</source><seg-source>{DIVIDED}</seg-source><target>{target}</target>")
     assert segments(content) == ["x.", "y."]
     assert re.sub(r"</mrk>\s+", "</mrk>", units(capitals(content))[0]).endswith(f"{expected}</target>")
@@ -139,7 +139,7 @@ def test_a_target_that_is_translated_in_part_is_completed(target: str, expected:
 
 @pytest.mark.parametrize("target", ["", "<target/>", "<target>{}</target>", "<target>x. y.</target>"])
 def test_tags_that_no_part_has_are_in_the_target(target: str) -> None:
-    """Trados has paragraphs in bold around their sentences, and pictures between them."""
+    """Trados puts, for example, bold around a paragraph's sentences, and pictures between them."""
     divided = DIVIDED.replace("</mrk> ", '</mrk> <x id="4"/>')
     around = f'<x id="3"/><g id="5">{divided}</g> '
     there = target.format(re.sub(r"[xy]\.", "", around))
@@ -150,19 +150,19 @@ def test_tags_that_no_part_has_are_in_the_target(target: str) -> None:
 
 
 def test_a_division_without_parts_is_none() -> None:
-    """The whole source is a segment then."""
+    """The whole source is then one segment."""
     (unit,) = units(capitals(old("<source>x</source><seg-source>x</seg-source>")))
     assert unit == f"<source>x</source><seg-source>x</seg-source><target {OLD}>X</target>"
 
 
 def test_what_is_still_to_be_translated_is() -> None:
-    """Also where a tool has put something else in its place."""
+    """A target in the state `new` is replaced, even if a tool has put a placeholder there."""
     (unit,) = units(capitals(old('<source>x</source><target state="new">TODO</target>')))
     assert unit == f"<source>x</source><target {OLD}>X</target>"
 
 
 def test_segments_of_the_second_version() -> None:
-    """Each of a unit; what is between them is none, and what is not to be translated is left alone."""
+    """All segments of a unit are read; what lies between them is ignored, and reviewed ones are left alone."""
     content = new(
         '<segment><source>x <pc id="1">y</pc></source></segment><ignorable><source> </source></ignorable>'
         "<segment><source>z</source><target>z</target></segment>",
@@ -179,7 +179,7 @@ def test_segments_of_the_second_version() -> None:
 
 @pytest.mark.parametrize("namespace", ["", ' xmlns="urn:oasis:names:tc:xliff:document:1.1"'])
 def test_segments_of_versions_before(namespace: str) -> None:
-    """Which had no namespace at first, as files of TYPO3 still have none."""
+    """The oldest version had no namespace, and TYPO3's files still have none."""
     content = old("<source>x</source>", "<source>y</source><target>v</target>")
     before = re.sub(rb' xmlns="[^"]*"', namespace.encode(), content)
     assert units(capitals(before)) == units(capitals(content))
@@ -187,7 +187,7 @@ def test_segments_of_versions_before(namespace: str) -> None:
 
 
 def test_a_document_type_of_an_old_file_stays() -> None:
-    """Which says where its declarations are; they are not read."""
+    """A document type that refers to external declarations is kept; they are not read."""
     doctype = b'<!DOCTYPE xliff PUBLIC "-//XLIFF//DTD XLIFF//EN" "http://x.example/xliff.dtd">\n<xliff '
     content = old("<source>x</source>").replace(b"<xliff ", doctype)
     assert units(capitals(content)) == units(capitals(old("<source>x</source>")))
@@ -195,7 +195,7 @@ def test_a_document_type_of_an_old_file_stays() -> None:
 
 
 def test_what_is_not_to_be_translated_is_not() -> None:
-    """As a unit or something around it says; the innermost counts."""
+    """`translate` on a unit or an element around it decides; the innermost counts."""
     assert html_of(old("<source>x</source>", translate="no")) == ""
     nested = old("<source>x</source>", translate="no").replace(b'id="0"', b'id="0" translate="yes"')
     assert html_of(nested) == "x"
@@ -206,7 +206,7 @@ def test_what_is_not_to_be_translated_is_not() -> None:
     [(old("<source>x</source>"), "target-language"), (new("<segment><source>x</source></segment>"), "trgLang")],
 )
 def test_language_of_targets_is_said(content: bytes, attribute: str) -> None:
-    """Without it a file of 2.x that has targets is none; what a file says itself stays."""
+    """A file of 2.x with targets is invalid without it; a language that the file already states is kept."""
     said = f' {attribute}="en"'.encode()
     assert said in content
     for before, after in ((content, said), (content.replace(said, b""), f' {attribute}="fr"'.encode())):
@@ -216,7 +216,7 @@ def test_language_of_targets_is_said(content: bytes, attribute: str) -> None:
 
 
 def test_what_somebody_has_locked_stays() -> None:
-    """A unit of memoQ's, and a segment of Trados', of which others are translated; it is read as context."""
+    """A unit locked by memoQ or a segment locked by Trados is only read as context; others are translated."""
     unit = old("<source>x</source><target>x</target>").replace(b'id="0"', b'id="0" xmlns:mq="m" mq:locked="locked"')
     assert segments(unit) == ["x"]
     assert b">x</target>" in capitals(unit)
@@ -227,7 +227,7 @@ def test_what_somebody_has_locked_stays() -> None:
 
 
 def test_words_in_another_order_keep_what_is_around_them() -> None:
-    """What a translation has no place for comes last, and nothing is there twice without its id."""
+    """Elements move with their words; one that the translation has no place for comes last."""
     content = old('<source>x <g id="1">y</g><x id="2"/><ph id="3">c</ph></source>')
     (found,) = units(with_translation(content, '<a id="0">Y</a> X<img id="2">'))
     assert found.endswith('<g id="1">Y</g> X<ph id="3">c</ph><x id="2"/></target>')
@@ -247,7 +247,7 @@ def test_words_in_another_order_keep_what_is_around_them() -> None:
     ],
 )
 def test_what_is_none_is_said(content: bytes, said: str) -> None:
-    """So a client knows what is wrong with a file."""
+    """The error says what is wrong with the file."""
     with pytest.raises(InvalidInputError, match=said):
         html_of(content)
 
@@ -261,7 +261,7 @@ INSIDE = st.recursive(
 
 @given(INSIDE)
 def test_a_source_put_in_again_is_the_target(inside: str) -> None:
-    """Whatever is in it, character by character."""
+    """If the translation equals the source, so does the target, whatever is in it."""
     content = old(f"<source>{inside}</source>")
     root = etree.fromstring(with_translation(content, html_of(content)))
     source, target = (root.find(f".//{{*}}{name}") for name in ("source", "target"))

@@ -1,4 +1,4 @@
-"""OpenDocument's files: what of them is translated, and that all else stays as it is."""
+"""OpenDocument files: what is translated; everything else stays as it is."""
 
 import re
 from functools import reduce
@@ -52,7 +52,7 @@ SLANTED_C = span("Slanted", "c")
 
 
 def part(body: str) -> str:
-    """One of the parts that have text."""
+    """A part with text."""
     return (
         f"<office:document-content {NAMESPACES}><office:automatic-styles>{STYLES}</office:automatic-styles>"
         f"<office:body>{body}</office:body></office:document-content>"
@@ -60,7 +60,7 @@ def part(body: str) -> str:
 
 
 def file(*paragraphs: str, **others: str) -> bytes:
-    """A file of paragraphs, behind its headers; other parts are given by name."""
+    """A file with these paragraphs; other parts are given by name."""
     written = BytesIO()
     body = "".join(f'<text:p text:style-name="Standard">{each}</text:p>' for each in paragraphs)
     with ZipFile(written, "w", ZIP_DEFLATED) as archive:
@@ -71,14 +71,14 @@ def file(*paragraphs: str, **others: str) -> bytes:
 
 
 def paragraphs(content: bytes) -> str:
-    """What a file has in its body."""
+    """The content of a file's body."""
     with ZipFile(BytesIO(content)) as archive:
         text = archive.read("content.xml").decode()
     return text.split("<office:body>")[1].split("</office:body>")[0]
 
 
 def inside(content: bytes) -> str:
-    """What the only paragraph of a file has in it."""
+    """The content of a file's only paragraph."""
     return paragraphs(content).removeprefix('<text:p text:style-name="Standard">').removesuffix("</text:p>")
 
 
@@ -111,7 +111,7 @@ def inside(content: bytes) -> str:
     ],
 )
 def test_paragraphs_are_read_as_html(written: str, html: str) -> None:
-    """What looks alike is together, and what is no text is an object."""
+    """Adjacent text of the same look is joined, and anything that is not text becomes an object."""
     assert html_of(file(written)) == html
 
 
@@ -132,13 +132,13 @@ def test_paragraphs_are_read_as_html(written: str, html: str) -> None:
     ],
 )
 def test_what_is_not_translated_stays(written: str) -> None:
-    """Put in again as it was read, a text is as it was."""
+    """Written back as it was read, a text is unchanged."""
     content = file(written)
     assert inside(with_translation(content, html_of(content))) == written
 
 
 def test_words_in_another_order_keep_what_they_look_like() -> None:
-    """Bold words stay bold, also where what was in one piece is in two."""
+    """Bold words stay bold, even if a piece is split in two."""
     content = file("aaa" + bold("b" + SLANTED_C) + PICTURE)
     assert html_of(content) == '<p>aaa<span id="0">b</span><span id="1">c<img id="2"></span></p>'
     written = inside(with_translation(content, '<p><span id="1">C</span>A<img id="2"> <span id="0">B  B</span></p>'))
@@ -146,7 +146,7 @@ def test_words_in_another_order_keep_what_they_look_like() -> None:
 
 
 def test_notes_boxes_tables_and_headers_are_translated() -> None:
-    """Each is a paragraph of its own; the text comes before headers, which are among the styles."""
+    """Each is a paragraph of its own; the body comes before headers, which are stored with the styles."""
     box = "<draw:frame><draw:text-box><text:p>box</text:p></draw:text-box></draw:frame>"
     table = "</text:p><table:table><table:table-cell><text:h>cell</text:h></table:table-cell></table:table><text:p>"
     content = file(
@@ -163,7 +163,7 @@ def test_notes_boxes_tables_and_headers_are_translated() -> None:
 
 
 def test_deleted_text_is_not_translated() -> None:
-    """Tracked changes keep what was there."""
+    """Deleted text in tracked changes stays as it was."""
     deleted = "<text:tracked-changes><text:deletion><text:p>gone</text:p></text:deletion></text:tracked-changes>"
     content = file(f"a</text:p>{deleted}<text:p>b<text:change/>")
     assert html_of(content) == '<p>a</p><p>b<img id="0"></p>'
@@ -171,7 +171,7 @@ def test_deleted_text_is_not_translated() -> None:
 
 
 def test_slides() -> None:
-    """Shapes and the speaker's notes; what stands on masters says where text goes, and is nobody's."""
+    """Shapes and speaker's notes are translated, but not the placeholder texts of master slides."""
     written = BytesIO()
     note = "<draw:frame><draw:text-box><text:p>note</text:p></draw:text-box></draw:frame>"
     with ZipFile(written, "w") as archive:
@@ -181,7 +181,7 @@ def test_slides() -> None:
 
 
 def test_a_file_of_another_program() -> None:
-    """What odfdo writes, it reads again."""
+    """A file written by odfdo can be read by it again."""
     made = odfdo.Document("text")
     made.body.clear()
     made.body.append(odfdo.Header(1, "a"))
@@ -211,13 +211,13 @@ def test_a_file_of_another_program() -> None:
     ],
 )
 def test_what_is_none_is_said(content: bytes, expected: str) -> None:
-    """So a client knows what is wrong with a file."""
+    """The error says what is wrong with the file."""
     with pytest.raises(InvalidInputError, match=expected):
         html_of(content)
 
 
 def test_many_spans_around_each_other_are_refused() -> None:
-    """Each piece of text would have them all around it."""
+    """Every piece of text would be wrapped in all of them."""
     deep = reduce(lambda inner, _: bold(inner), range(200), "a<text:tab/>" * 20_000)
     with pytest.raises(InvalidInputError, match="how its text looks"):
         html_of(file(deep))
@@ -229,7 +229,7 @@ def test_many_spans_around_each_other_are_refused() -> None:
 
 
 def test_many_namespaces_are_refused() -> None:
-    """Each piece of text would be compared with a table of them all."""
+    """A table of all of them would be looked at for every piece of text."""
     declared = " ".join(f'xmlns:n{number}="urn:n{number}"' for number in range(100))
     with pytest.raises(InvalidInputError, match="declares more than 100 namespaces"):
         html_of(file(f"</text:p><text:section {declared}><text:p>a</text:p></text:section><text:p>"))
@@ -254,7 +254,7 @@ CONTENT = st.recursive(
 
 @given(CONTENT)
 def test_a_text_put_in_again_says_the_same(written: str) -> None:
-    """Whatever is in whatever: it is read the second time as it was the first time, and nothing is lost."""
+    """For any nesting, the text reads the same the second time as the first, and nothing is lost."""
     content = file(written)
     html = html_of(content)
     again = with_translation(content, html)

@@ -1,4 +1,4 @@
-"""Slides: what of them is translated, and that all else stays as it is."""
+"""Slides: what is translated; everything else stays as it is."""
 
 import re
 from io import BytesIO
@@ -40,7 +40,7 @@ def slide(*paragraphs: str) -> str:
 
 
 def file(*paragraphs: str, **others: str) -> bytes:
-    """A file of one slide; other parts are given by name."""
+    """A file with one slide; other parts are given by name."""
     written = BytesIO()
     parts = {"presentation.xml": "<p/>", "slides/slide1.xml": slide(*paragraphs), **others}
     with ZipFile(written, "w", ZIP_DEFLATED) as archive:
@@ -74,7 +74,7 @@ def body(content: bytes) -> str:
     ],
 )
 def test_what_a_paragraph_says(paragraph: str, expected: str) -> None:
-    """Text by what it looks like, and a number for all else; put back as it is, it says the same."""
+    """Text is grouped by its look, all else is a numbered tag; written back unchanged, it says the same."""
     content = file(paragraph)
     assert html_of(content) == f"<p>{expected}</p>"
     again = with_translation(content, html_of(content))
@@ -84,7 +84,7 @@ def test_what_a_paragraph_says(paragraph: str, expected: str) -> None:
 
 
 def test_a_translation_is_written_as_powerpoint_writes() -> None:
-    """What a paragraph ends with is its last element, and nothing is said of white space, which always counts."""
+    """The paragraph's end properties stay last, and white space is not marked for preservation, as it always counts."""
     content = file(run("かか", 'lang="ja-JP"') + run("き", BOLD) + NUMBER + END)
     translated = with_translation(content, '<p> A <span id="0">b</span><img id="1"> c</p>')
     assert body(translated) == (f'<a:p><a:pPr lvl="1"/>{run(" A ")}{run("b", BOLD)}{NUMBER}{run(" c")}{END}</a:p>')
@@ -92,14 +92,14 @@ def test_a_translation_is_written_as_powerpoint_writes() -> None:
 
 @pytest.mark.parametrize("paragraph", ["", NUMBER, END, run(" ")])
 def test_what_is_not_translated(paragraph: str) -> None:
-    """Paragraphs without text of their own."""
+    """Paragraphs without text of their own are not translated."""
     content = file(paragraph, run("か"))
     assert html_of(content) == "<p>か</p>"
     assert body(with_translation(content, "<p>A</p>")) == body(content).replace(run("か"), run("A"))
 
 
 def relations(*targets: str) -> str:
-    """What a part refers to: rId1 and so on."""
+    """A relationships part: rId1 and so on."""
     each = (
         f'<Relationship Id="rId{number}" Type="x/{target.split("/")[-2].removesuffix("s")}" Target="{target}"/>'
         for number, target in enumerate(targets, 1)
@@ -108,7 +108,10 @@ def relations(*targets: str) -> str:
 
 
 def test_slides_are_read_in_their_order() -> None:
-    """Which the presentation says, each with its notes and drawings, wherever its links lead; others come last."""
+    """The presentation gives the order; each slide is followed by its notes and drawings, but not by linked slides.
+
+    Parts that no slide refers to come last.
+    """
     order = "".join(f'<p:sldId id="{number}" r:id="rId{number}"/>' for number in (3, 1, 2, 3, 4))
     parts = {
         "presentation.xml": f"<p:presentation {NAMESPACES}><p:sldIdLst>{order}</p:sldIdLst></p:presentation>",
@@ -145,7 +148,7 @@ def test_slides_are_read_in_their_order() -> None:
 
 
 def test_a_file_of_another_program() -> None:
-    """What python-pptx writes, it reads again: a title, a table, a chart's title, and notes."""
+    """A file by python-pptx can be read by it again: a title, a table, a chart's title, and notes."""
     content = _made()
     assert html_of(content) == ('<p>か</p><p>きき<span id="0">く</span></p><p>け</p><p>こ</p><p>さ</p>')
     turned = '<p>A</p><p><span id="0">C</span> b</p><p>D</p><p>E</p><p>F</p>'
@@ -181,7 +184,7 @@ def _made() -> bytes:
 
 
 def test_a_file_of_something_else_is_refused() -> None:
-    """With what it is not."""
+    """The error says what is wrong."""
     written = BytesIO()
     with ZipFile(written, "w") as archive:
         archive.writestr("word/document.xml", "<a/>")
@@ -202,7 +205,7 @@ PIECES = st.one_of(
 
 @given(st.lists(PIECES, max_size=6).map("".join))
 def test_any_paragraph_comes_back(paragraph: str) -> None:
-    """Its text and its objects, in their order."""
+    """Its text and its objects, in order."""
     content = file(run("か"), paragraph + END)
     again = with_translation(content, html_of(content))
     assert html_of(again) == html_of(content)

@@ -1,4 +1,4 @@
-"""Word's files: what of them is translated, and that all else stays as it is."""
+"""Word files: what is translated; everything else stays as it is."""
 
 import html
 import re
@@ -39,12 +39,12 @@ BEGIN, SEPARATE, END = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for ki
 
 
 def said(instruction: str) -> str:
-    """What a field is to show."""
+    """The instruction of a field."""
     return f'<w:r><w:instrText xml:space="preserve">{instruction}</w:instrText></w:r>'
 
 
 def field(text: str) -> str:
-    """A field, such as a page's number, with what Word has filled in."""
+    """A field, such as a page number, with the text that Word has filled in."""
     return f"{BEGIN}{said('PAGE')}{SEPARATE}{run(text)}{END}"
 
 
@@ -54,12 +54,12 @@ def link(shown: str) -> str:
 
 
 def read_as(reading: str, shown: str) -> str:
-    """Runs with how they are read above them."""
+    """Runs with a phonetic guide above them."""
     return f"<w:r><w:ruby><w:rt>{run(reading)}</w:rt><w:rubyBase>{shown}</w:rubyBase></w:ruby></w:r>"
 
 
 def file(*paragraphs: str, **others: str) -> bytes:
-    """A file of paragraphs; other parts are given by name."""
+    """A file with these paragraphs; other parts are given by name."""
     written = BytesIO()
     body = "".join(f"<w:p><w:pPr><w:keepNext/></w:pPr>{each}</w:p>" for each in paragraphs)
     document = f"<w:document {NAMESPACES}><w:body>{body}<w:sectPr/></w:body></w:document>"
@@ -71,19 +71,19 @@ def file(*paragraphs: str, **others: str) -> bytes:
 
 
 def document(content: bytes) -> str:
-    """The body of a file, without what each paragraph begins with."""
+    """The paragraphs of a file's body, without namespace declarations."""
     with ZipFile(BytesIO(content)) as archive:
         text = archive.read("word/document.xml").decode()
     return re.sub(r' xmlns:\w+="[^"]*"', "", text.split("<w:body>")[1].split("<w:sectPr/>")[0])
 
 
 def runs(content: bytes) -> list[list[tuple[str, bool | None]]]:
-    """Of each paragraph the texts, as python-docx reads them, and whether they are bold."""
+    """The runs of each paragraph, as python-docx reads them: text, and whether it is bold."""
     return [[(each.text, each.bold) for each in one.runs] for one in docx.Document(BytesIO(content)).paragraphs]
 
 
 def both(choice: str, fallback: str) -> str:
-    """A text box, for programs of these days and for others."""
+    """A text box in two versions: for current programs and for older ones."""
     return (
         '<w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
         f'<mc:Choice Requires="wps">{choice}</mc:Choice><mc:Fallback>{fallback}</mc:Fallback>'
@@ -131,7 +131,7 @@ def both(choice: str, fallback: str) -> str:
     ],
 )
 def test_what_a_paragraph_says(paragraph: str, expected: str) -> None:
-    """Text by what it looks like, and a number for all else; put back as it is, it says the same."""
+    """Text is grouped by its look, all else is a numbered tag; written back unchanged, it says the same."""
     content = file(paragraph)
     assert html_of(content) == f"<p>{expected}</p>"
     again = with_translation(content, html_of(content))
@@ -152,7 +152,7 @@ def test_what_a_paragraph_says(paragraph: str, expected: str) -> None:
     ],
 )
 def test_what_is_not_translated(paragraph: str, expected: str) -> None:
-    """Paragraphs without text, and what Word fills itself."""
+    """Paragraphs without text, or with only what Word fills in itself, are not translated."""
     content = file(paragraph, run("き"))
     assert html_of(content) == f"{expected}<p>き</p>"
     translated = with_translation(content, f"{expected}<p>A</p>")
@@ -160,7 +160,7 @@ def test_what_is_not_translated(paragraph: str, expected: str) -> None:
 
 
 def test_fields_that_go_on_over_paragraphs_are_left_to_word() -> None:
-    """As an index is; what stands before and behind it is translated."""
+    """An index, for example, is such a field; the text before and after it is translated."""
     content = file(run("か") + BEGIN + run("1"), run("2") + field("3"), run("4") + END + run("き"), run("く"))
     found = html_of(content)
     assert found == '<p>か<img id="0"></p><p><img id="0">き</p><p>く</p>'
@@ -169,7 +169,7 @@ def test_fields_that_go_on_over_paragraphs_are_left_to_word() -> None:
 
 
 def test_a_table_of_contents_is_translated() -> None:
-    """And is one still, though nothing of its marks is in the text: Word makes it anew when it is asked to."""
+    """It stays a field although its marks are not in the translated text, so Word can still update it."""
     page = field("1")
     entry = f'<w:hyperlink w:anchor="a">{run("か")}{page}</w:hyperlink>'
     begin = BEGIN + said('TOC \\o "1-3"') + SEPARATE
@@ -189,7 +189,7 @@ def test_a_table_of_contents_is_translated() -> None:
 
 
 def test_links_that_a_translation_has_lost_twice_or_open() -> None:
-    """A field has an end wherever it has a beginning, or Word would not open the file."""
+    """Every field that begins must also end, or Word would not open the file."""
     content = file(run("かか") + link(run("き", BOLD)))
     for translation in (
         "A",
@@ -203,7 +203,7 @@ def test_links_that_a_translation_has_lost_twice_or_open() -> None:
 
 
 def test_fields_deep_within_others_are_left_to_word() -> None:
-    """Nobody writes them, and each is looked for in all that is around it."""
+    """Nobody nests fields so deeply, and the search for each costs time at every level around it."""
     nested = [run("か")]
     for _ in range(9):
         nested.append(link(nested[-1]))
@@ -213,7 +213,7 @@ def test_fields_deep_within_others_are_left_to_word() -> None:
 
 
 def test_marks_between_text_are_no_links() -> None:
-    """A field in a run with text, one around what is no run, and one that was taken out, stay as they are."""
+    """Fields stay if their marks share a run with text, surround something that is not a run, or were deleted."""
     mixed = BEGIN.replace("</w:r>", "<w:instrText>HYPERLINK</w:instrText><w:t>1</w:t></w:r>")
     whole = f"{mixed}{SEPARATE}{run('2')}{END}"
     gone = f"<w:del>{link('')}</w:del>"
@@ -227,7 +227,7 @@ def test_marks_between_text_are_no_links() -> None:
 
 
 def test_marks_with_what_is_dropped_between_them_are_a_link() -> None:
-    """Word notes between them where a page has ended, and what is spelt wrong."""
+    """Between a link's marks Word may note page breaks and spelling errors, which are dropped."""
     page = "<w:lastRenderedPageBreak/>"
     content = file(
         BEGIN.replace("</w:r>", f"{page}</w:r>") + said("HYPERLINK") + "<w:proofErr/>" + SEPARATE + run("か") + END
@@ -236,7 +236,7 @@ def test_marks_with_what_is_dropped_between_them_are_a_link() -> None:
 
 
 def test_a_field_in_one_run_stays_whole() -> None:
-    """As many programs write the number of a page: its marks are one object, which may be moved."""
+    """Many programs write page numbers so: the marks form one object, which may be moved as a whole."""
     marks = "".join(re.findall("<w:r>(.*?)</w:r>", BEGIN + said("PAGE") + END))
     content = file(f"<w:r><w:t>か</w:t>{marks}<w:t>き</w:t></w:r>")
     assert html_of(content) == '<p>か<img id="0">き</p>'
@@ -245,7 +245,7 @@ def test_a_field_in_one_run_stays_whole() -> None:
 
 
 def test_a_field_over_paragraphs_ends_where_it_did() -> None:
-    """What stands behind its end stays there, and what stands before its beginning."""
+    """What precedes its beginning or follows its end stays there."""
     toc = BEGIN + said("TOC") + SEPARATE
     content = file("<w:bookmarkStart/>" + toc + run("か"), run("き") + END + run("く"))
     assert html_of(content) == '<p><img id="0"><img id="1">か</p><p>き<img id="0">く</p>'
@@ -254,12 +254,12 @@ def test_a_field_over_paragraphs_ends_where_it_did() -> None:
 
 
 def test_space_of_east_asia_is_text() -> None:
-    """White space is what XML says it is (XML 1.0, section 2.3)."""
+    """Only what XML 1.0 (section 2.3) calls white space is dropped, which excludes the ideographic space."""
     assert html_of(file("<w:r><w:t>\n 氏名\u3000</w:t></w:r>")) == "<p>氏名\u3000</p>"
 
 
 def test_names_that_a_run_declares_stay_with_what_it_has() -> None:
-    """A picture that says which namespace it requires needs the declaration."""
+    """A picture that requires a namespace by its prefix needs the declaration."""
     picture = '<w:r xmlns:wps="urn:wps"><w:drawing Requires="wps"/></w:r>'
     content = file(run("か") + picture)
     with ZipFile(BytesIO(with_translation(content, html_of(content)))) as archive:
@@ -267,7 +267,7 @@ def test_names_that_a_run_declares_stay_with_what_it_has() -> None:
 
 
 def test_a_translation_looks_as_the_text_did() -> None:
-    """Tags stand where the translation has them, and text around them looks as most of the paragraph did."""
+    """Formatting follows the translation's tags; text outside them has the look of most of the paragraph."""
     content = file(run("かかか。", SLANTED) + run("き", BOLD), run("く") + PICTURE)
     translated = with_translation(content, '<p><span id="0">A &amp; b</span> c.</p><p>D<img id="0"> e</p>')
     assert document(translated) == (
@@ -277,7 +277,7 @@ def test_a_translation_looks_as_the_text_did() -> None:
 
 
 def test_what_a_translation_has_lost_is_kept() -> None:
-    """A picture without a place comes last, once; a pair that is twice there is twice there; a stray end is nothing."""
+    """A lost picture is put last, once; a link that occurs twice is written twice; a stray closing tag is ignored."""
     link = f'<w:hyperlink r:id="rId1">{run("き")}</w:hyperlink>'
     content = file(run("かか") + PICTURE + link)
     translated = with_translation(content, '<p></span>A<a id="1">b</a> <a id="1">c</a></p>')
@@ -289,7 +289,7 @@ def test_what_a_translation_has_lost_is_kept() -> None:
 
 
 def test_long_addresses_are_links_still() -> None:
-    """What is beside them in HTML is a tag, and no part of them."""
+    """Splitting does not take tags next to a long address for part of it."""
     address = "https://example.org/" + "%E3%81%8B" * 30
     for tag in ("a", "span"):
         page = f'<p>か<{tag} id="0">{address}</{tag}>き<{tag} id="1">く</{tag}></p>'
@@ -300,13 +300,13 @@ def test_long_addresses_are_links_still() -> None:
 
 
 def test_what_xml_does_not_allow_is_left_out() -> None:
-    """Whatever comes into a translation, the file can be opened."""
+    """The file can be opened whatever characters a translation contains."""
     translated = with_translation(file(run("か")), "<p>a\ufffe&#1;b</p>")
     assert run("ab") in document(translated)
 
 
 def test_boxes_within_a_paragraph_are_paragraphs_of_their_own() -> None:
-    """What is around a text box is translated, and what is in it."""
+    """Both the text around a text box and the text in it are translated."""
     box = f"<w:r><w:pict><w:txbxContent><w:p>{run('く')}</w:p></w:txbxContent></w:pict></w:r>"
     content = file(run("か") + box + run("き"))
     assert html_of(content) == '<p>か<img id="0">き</p><p>く</p>'
@@ -317,7 +317,7 @@ def test_boxes_within_a_paragraph_are_paragraphs_of_their_own() -> None:
 
 
 def test_headers_notes_and_comments_are_translated_and_nothing_else() -> None:
-    """Other parts come back to the byte; those of other names may say what they like."""
+    """Other parts come back byte for byte, even if their names are similar."""
     part = f"<w:ftr {NAMESPACES}><w:p>{run('か')}</w:p></w:ftr>"
     read = ("header1", "footer22", "footnotes", "endnotes", "comments")
     others = {f"{name}.xml": part for name in (*read, "styles", "commentsExtended")}
@@ -333,7 +333,7 @@ def test_headers_notes_and_comments_are_translated_and_nothing_else() -> None:
 
 
 def test_diagrams_and_charts_are_translated() -> None:
-    """Which are written as slides are, in Word's files, too."""
+    """In Word files, too, their text is in DrawingML, as on slides."""
     names = "http://schemas.openxmlformats.org/drawingml/2006/main"
     drawn = f'<d xmlns:a="{names}"><a:p><a:r><a:rPr lang="ja"/><a:t>{{}}</a:t></a:r></a:p><a:t>か</a:t></d>'
     parts = {"diagrams/data1": "き", "diagrams/drawing1": "き", "charts/chart12": "く"}
@@ -344,7 +344,7 @@ def test_diagrams_and_charts_are_translated() -> None:
 
 
 def test_file_of_word_in_a_browser() -> None:
-    """It numbers all parts."""
+    """Word in a browser numbers all parts."""
     parts = {"document22": "か", "header2": "き", "footnotes2": "く", "endnotes3": "け"}
     written = BytesIO()
     with ZipFile(written, "w") as archive:
@@ -357,7 +357,7 @@ def test_file_of_word_in_a_browser() -> None:
 
 
 def test_a_file_of_another_program() -> None:
-    """What python-docx writes, it reads again."""
+    """A file written by python-docx can be read by it again."""
     made = docx.Document()
     made.add_heading("か", 1)
     paragraph = made.add_paragraph("かか")
@@ -373,7 +373,7 @@ def test_a_file_of_another_program() -> None:
 
 
 def renamed(name: str) -> Callable[[], bytes]:
-    """A file without a document."""
+    """A file with a single part of that name."""
 
     def make() -> bytes:
         written = BytesIO()
@@ -385,7 +385,7 @@ def renamed(name: str) -> Callable[[], bytes]:
 
 
 def doubled() -> bytes:
-    """A file with two documents of one name."""
+    """A file with two documents of the same name."""
     written = BytesIO(file(run("か")))
     with ZipFile(written, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("word/document.xml", "<a/>")
@@ -393,7 +393,7 @@ def doubled() -> bytes:
 
 
 def strange(packing: int) -> Callable[[], bytes]:
-    """A file that is packed in another way, and says to be shorter than it is."""
+    """A file that is compressed by a method other than the usual one."""
 
     def make() -> bytes:
         written = BytesIO()
@@ -410,7 +410,7 @@ def bomb() -> bytes:
 
 
 def longer_than_it_says() -> bytes:
-    """A file with a part that goes on behind what it says is its end."""
+    """A file with a part that is longer than its declared size."""
     content = bytearray(file(run("か") + "<!-- -->" * 50_000))
     with ZipFile(BytesIO(content)) as archive:
         said = archive.getinfo("word/document.xml").file_size.to_bytes(4, "little")
@@ -465,13 +465,13 @@ def damaged() -> bytes:
     ],
 )
 def test_a_file_of_something_else_is_refused(make: Callable[[], bytes], problem: str) -> None:
-    """With what it is not."""
+    """The error says what is wrong."""
     with pytest.raises(InvalidInputError, match=problem):
         html_of(make())
 
 
 def test_declarations_are_refused() -> None:
-    """Word makes none: an entity may read other files, or grow without end."""
+    """Word writes none, and an entity could read other files or expand without limit."""
     declared = '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY f SYSTEM "file:///etc/passwd">]>'
     body = f"<w:document {NAMESPACES}><w:body><w:p><w:r><w:t>か&a;&f;</w:t></w:r></w:p></w:body></w:document>"
     with pytest.raises(InvalidInputError, match=r"word/document\.xml is damaged: it has declarations"):
@@ -493,7 +493,7 @@ PIECES = st.recursive(
 
 @given(st.lists(PIECES, max_size=6).map("".join))
 def test_any_paragraph_comes_back(paragraph: str) -> None:
-    """Its text and its objects, in their order, in at most as many looks."""
+    """Its text and its objects, in order."""
     content = file(run("か"), paragraph)
     again = with_translation(content, html_of(content))
     assert html_of(again) == html_of(content)
@@ -510,7 +510,7 @@ def _root(content: bytes) -> Any:
 
 
 def test_what_is_there_for_two_kinds_of_programs_is_translated_once() -> None:
-    """Both show the translation, each in its own way; where they say different things, each its own."""
+    """Both versions get the translation, each in its own style; where their texts differ, each gets its own."""
     new, old = (
         f'<w:p><w:pPr><w:pStyle w:val="{name}"/></w:pPr>{run("き", BOLD)}{run("くく")}</w:p>' for name in ("new", "old")
     )
@@ -528,7 +528,7 @@ def test_what_is_there_for_two_kinds_of_programs_is_translated_once() -> None:
 
 
 def test_alternates_within_others_are_translated() -> None:
-    """Those inside by themselves, or a file could have grown with each that is around them."""
+    """Inner alternates are translated separately; if copied with the outer ones, a file could grow at every level."""
     inner = both(f"<w:p>{run('き')}</w:p>", f"<w:p>{run('き')}</w:p>")
     outer = f"<w:p>{run('か')}{inner}</w:p>"
     content = file(run("さ") + both(outer, outer))
@@ -538,7 +538,7 @@ def test_alternates_within_others_are_translated() -> None:
 
 
 def test_paragraphs_within_others_are_copied_once() -> None:
-    """With the one around them that is copied: a small file could have made many of a large part of it."""
+    """They are copied along with the paragraph around them; otherwise a small file could grow into a huge one."""
     inner = f"<w:r><w:pict><w:p>{run('き')}</w:p></w:pict></w:r>"
     outer, empty = f"<w:p>{run('か')}{inner}</w:p>", f"<w:p>{inner}</w:p>"
     content = file(run("さ") + both(outer, outer) + both(empty, empty))
@@ -549,7 +549,7 @@ def test_paragraphs_within_others_are_copied_once() -> None:
 
 
 def test_a_run_with_many_fields_is_read_soon() -> None:
-    """Nor with much that is dropped before them: a time that grew with both would never end here."""
+    """Even after much that is dropped: if the time grew with the product of both, this would never end."""
     marks = "".join(re.findall("<w:fld.*?/>|<w:instr.*?/w:instrText>", link("")))
     content = file(f"<w:r>{'<w:softHyphen/>' * 60_000}{marks * 20_000}</w:r>{run('か')}")
     assert html_of(content) == '<p><img id="0">か</p>'
