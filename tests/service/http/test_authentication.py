@@ -1,4 +1,4 @@
-"""Who is let through to the routes, on a small application of the test's own."""
+"""Who may reach the routes, on a small test application."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from tests.support.keys import made
 
 @pytest.fixture
 async def application(tmp_path: Path) -> FastAPI:
-    """An application with a path below /v1/ and another one, and `app.state.key`, its one key."""
+    """An application with one path below /v1/ and one outside it; `app.state.key` is its only key."""
     metrics = Metrics()
     app = FastAPI()
     app.state.key, record = made("acme")
@@ -43,20 +43,20 @@ async def application(tmp_path: Path) -> FastAPI:
 
 @pytest.fixture
 async def client(application: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of it."""
+    """A client of the application."""
     async with httpx.AsyncClient(transport=httpx.ASGITransport(application), base_url="http://test") as made_client:
         yield made_client
 
 
 async def test_routes_know_the_caller(client: httpx.AsyncClient, application: FastAPI) -> None:
-    """What the key says is the caller's tenant; outside of /v1/ nobody is asked."""
+    """Below /v1/ the caller's tenant is that of the key; elsewhere no key is needed."""
     answer = await client.post("/v1/tenant", headers={"Authorization": f"Bearer {application.state.key}"})
     assert answer.json() == "acme"
     assert (await client.get("/open")).json() == "come in"
 
 
 async def test_body_without_a_key_is_not_read(client: httpx.AsyncClient) -> None:
-    """The answer comes without a byte of the body having been asked for, and is a problem with the request's id."""
+    """The answer, a problem with the request's id, comes before any of the body has been read."""
     read = False
 
     async def body() -> AsyncIterator[bytes]:
@@ -71,10 +71,10 @@ async def test_body_without_a_key_is_not_read(client: httpx.AsyncClient) -> None
 
 
 async def test_paths_that_do_not_exist_look_like_those_that_do(client: httpx.AsyncClient) -> None:
-    """Without a key nobody learns which paths and methods there are."""
+    """Without a key nobody learns which paths and methods exist."""
     answers = [await client.post("/v1/tenant"), await client.get("/v1/tenant"), await client.get("/v1/nothing")]
     assert {(answer.status_code, answer.text) for answer in answers} == {(401, answers[0].text)}
-    assert (await client.get("/v2/nothing")).status_code == 403  # as DeepL says it
+    assert (await client.get("/v2/nothing")).status_code == 403  # DeepL's status
 
 
 @pytest.mark.parametrize(
@@ -92,5 +92,5 @@ async def test_paths_that_do_not_exist_look_like_those_that_do(client: httpx.Asy
     ],
 )
 def test_where_a_key_can_stand(headers: list[tuple[bytes, bytes]], subprotocols: list[str], found: str | None) -> None:
-    """In the header, which wins, or among a WebSocket's subprotocols."""
+    """In the Authorization header, which takes precedence, or among a WebSocket's subprotocols."""
     assert presented_key({"type": "websocket", "headers": headers, "subprotocols": subprotocols}) == found

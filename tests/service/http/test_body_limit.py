@@ -1,4 +1,4 @@
-"""The limit on a body, on a small application of the test's own."""
+"""The limit on the size of a body, on a small test application."""
 
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
@@ -7,7 +7,11 @@ from service.http.body_limit import BodyLimitMiddleware
 
 
 async def _read(chunks: list[bytes], announced: int | str | None = None, path: str = "/a") -> tuple[int | None, int]:
-    """Read a body behind a limit of ten bytes, five below /b/, twenty at /c; gives a refusal, and how much was read."""
+    """Read a body with a limit of ten bytes (five below /b/, twenty at /c).
+
+    Returns:
+        The status of a refusal, if any, and the number of chunks that were read.
+    """
     waiting = list(chunks)
 
     async def receive() -> Message:
@@ -31,30 +35,30 @@ async def _read(chunks: list[bytes], announced: int | str | None = None, path: s
 
 
 async def test_announced_body_is_refused_unread() -> None:
-    """A Content-Length beyond the limit is enough; not one byte is asked for."""
+    """A Content-Length beyond the limit is enough: nothing is read."""
     assert await _read([b"12345678901"], announced=11) == (413, 0)
 
 
 async def test_body_that_grows_is_refused_when_it_is_too_long() -> None:
-    """Without an announcement, or with a false one, the chunk that goes beyond is the last one that is read."""
+    """With no Content-Length, or a false one, the chunk that exceeds the limit is the last one that is read."""
     for announced in (None, 3):
         assert await _read([b"12345", b"678901", b"2"], announced) == (413, 2)
 
 
 async def test_length_with_many_zeros_is_its_number() -> None:
-    """More of them than Python reads as a number."""
+    """Even with more zeros than Python would parse as a number."""
     assert await _read([b"12345"], announced="0" * 5000 + "5") == (None, 1)
     assert await _read([b"12345678901"], announced="0" * 5000 + "11") == (413, 0)
     assert await _read([b""], announced="0" * 5000) == (None, 1)
 
 
 async def test_body_of_just_the_limit_passes() -> None:
-    """The limit itself is allowed."""
+    """A body exactly at the limit is accepted."""
     assert await _read([b"12345", b"67890"], announced=10) == (None, 2)
 
 
 async def test_some_paths_have_limits_of_their_own() -> None:
-    """There these hold, whether the body is announced or not: lower ones, and higher ones."""
+    """Such limits, lower or higher, apply whether or not the body's length is announced."""
     assert await _read([b"1234567890"] * 2, path="/c") == (None, 2)
     assert await _read([b"1234567890"] * 3, path="/c") == (413, 3)
     assert await _read([b"123", b"456", b"7"], path="/b/c") == (413, 2)

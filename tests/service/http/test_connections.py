@@ -17,15 +17,15 @@ from service.http.stream_protocol import StreamProtocol
 from tests.support.servers import eventually, free_port
 
 ANSWER = 30_000_000
-"""Bytes: more than the buffers of a socket hold."""
+"""Number of bytes in an answer; more than socket buffers can hold."""
 LEFT: list[str] = []
-"""What a client has left before its answer had ended."""
+"""Paths that clients have left before the answer was complete."""
 SAID: ContextVar[str] = ContextVar("SAID", default="")
-"""What the logs would say of the request that is being answered."""
+"""Stands for what is logged about the request that is being answered."""
 
 
 def said() -> bytes:
-    """What has been said of the request by now; more is said of it from now on."""
+    """What has been said about the request so far; adds something for the next call to find."""
     before = SAID.get()
     SAID.set(before + "more")
     return before.encode()
@@ -36,10 +36,10 @@ async def app(
     receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
     send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
 ) -> None:
-    """Answers GET with more than sockets hold, at once, and POST with how many header fields and bytes it has had.
+    """Answers GET at once with more than sockets can hold, and POST with its numbers of header fields and body bytes.
 
-    At `/refuses` the answer does not wait for the body, and at `/parts` its length is not known. At `/waits` there is
-    no answer, and at `/begun` no more than its beginning, until the client leaves. At `/said` it is what `said` gives.
+    At `/refuses` the answer does not wait for the body, and at `/parts` its length is unknown. At `/waits` there is no
+    answer until the client leaves, and at `/begun` only the beginning of one. At `/said` the answer is that of `said`.
     """
     if scope["type"] == "websocket":
         await receive()
@@ -72,7 +72,7 @@ async def app(
 
 @pytest.fixture
 def patience() -> float:
-    """Seconds in which a client has to read something."""
+    """Seconds within which a client must read something."""
     return 0.3
 
 
@@ -100,7 +100,7 @@ def server(monkeypatch: pytest.MonkeyPatch, patience: float) -> Iterator[uvicorn
 
 
 def ask(server: uvicorn.Server, fields: bytes = b"") -> socket.socket:
-    """A connection on which the answer has been asked for."""
+    """Open a connection and request the long answer."""
     connection = socket.create_connection(("127.0.0.1", server.config.port))
     connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + fields + b"\r\n")
     return connection
@@ -108,14 +108,14 @@ def ask(server: uvicorn.Server, fields: bytes = b"") -> socket.socket:
 
 @pytest.mark.parametrize("fields", [b"", b"Connection: close\r\n"])
 def test_who_reads_nothing_is_not_waited_for(server: uvicorn.Server, fields: bytes) -> None:
-    """Neither the descriptor nor the answer is kept."""
+    """The connection is dropped, which frees the descriptor and the answer."""
     with ask(server, fields):
         eventually(lambda: server.server_state.total_requests > 0, "it is answered")
         eventually(lambda: not server.server_state.connections, "it is gone")
 
 
 def test_who_reads_nothing_but_asks_again_is_not_waited_for(server: uvicorn.Server) -> None:
-    """The connection stays open for the second answer, which waits for the first one to be read."""
+    """The same while further answers are due on the connection, which wait for the first one to be read."""
     with ask(server) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2)
         eventually(lambda: server.server_state.total_requests > 0, "it is answered")
@@ -124,7 +124,7 @@ def test_who_reads_nothing_but_asks_again_is_not_waited_for(server: uvicorn.Serv
 
 @pytest.mark.parametrize("patience", [2.0])
 def test_two_answers_that_are_read_slowly_both_come(server: uvicorn.Server, patience: float) -> None:
-    """As long as something is read, they wait; the second is asked for when the first has been given, but not read."""
+    """Answers wait as long as the client reads something; here it sends the second request before reading the first."""
     with ask(server) as connection:
         eventually(lambda: server.server_state.total_requests == 1, "it is answered")
         time.sleep(0.05)
@@ -138,14 +138,14 @@ def test_two_answers_that_are_read_slowly_both_come(server: uvicorn.Server, pati
 
 
 def answer_to(server: uvicorn.Server, *parts: bytes) -> bytes:
-    """The first line of what a request is answered with, sent in parts."""
+    """Send a request in parts and return the first line of the answer."""
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
         connection.settimeout(10)
         try:
             for part in parts:
                 connection.sendall(part)
         except OSError:
-            pass  # it is refused before it has ended
+            pass  # refused before all parts were sent
         return connection.recv(1000).split(b"\r\n")[0]
 
 
@@ -167,12 +167,12 @@ CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n
     ids=["path", "value", "fields", "whole", "chunk", "trailer", "trailers"],
 )
 def test_what_has_no_end_and_is_no_body_is_refused(server: uvicorn.Server, endless: list[bytes]) -> None:
-    """Nobody can fill the memory before a key has been asked for."""
+    """Nobody can fill the memory before the key is checked."""
     assert answer_to(server, *endless) == b"HTTP/1.1 400 Bad Request"
 
 
 def test_trailers_are_no_header_fields(server: uvicorn.Server) -> None:
-    """What comes after the body is neither kept nor taken for what came before it."""
+    """Trailers after the body are not kept, and do not count as header fields."""
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
         connection.sendall(CHUNKED + b"1\r\na\r\n0\r\nAuthorization: Bearer another\r\n\r\n")
         answer = b"".join(iter(lambda: connection.recv(1000), b""))
@@ -188,7 +188,7 @@ def test_trailers_are_no_header_fields(server: uvicorn.Server) -> None:
     ],
 )
 def test_chunks_are_for_those_who_know_them(server: uvicorn.Server, version: bytes, path: bytes, end: bytes) -> None:
-    """To a client of HTTP/1.0 they would be text; what has no length ends with the connection."""
+    """An HTTP/1.0 client would take chunk sizes for text, so an answer of unknown length ends with the connection."""
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
         connection.sendall(b"GET " + path + b" HTTP/" + version + b"\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         answer = b"".join(iter(lambda: connection.recv(1000), b""))
@@ -198,24 +198,24 @@ def test_chunks_are_for_those_who_know_them(server: uvicorn.Server, version: byt
 
 @pytest.mark.parametrize(("requests", "status"), [(10, b"200 OK"), (10_000, b"400 Bad Request")])
 def test_requests_that_wait_for_no_answer(server: uvicorn.Server, requests: int, status: bytes) -> None:
-    """A few may; each costs a hundred times what it takes to send."""
+    """A few may be pipelined, but not many: each costs the server a hundred times what it costs to send."""
     assert answer_to(server, (BEGINNING + b"\r\n") * requests) == b"HTTP/1.1 " + status
 
 
 def test_long_body_after_a_long_head_is_read(server: uvicorn.Server) -> None:
-    """What a body may have is not for a connection to say."""
+    """The connection's limit on the head does not apply to the body."""
     head = b"POST / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 50_000 + b"\r\nContent-Length: 900000\r\n\r\n"
     assert answer_to(server, head, *[bytes(100_000)] * 9) == b"HTTP/1.1 200 OK"
 
 
 def test_long_body_in_chunks_is_read(server: uvicorn.Server) -> None:
-    """However many."""
+    """The number of chunks is not limited."""
     chunks = [b"1000\r\n" + bytes(0x1000) + b"\r\n"] * 200
     assert answer_to(server, CHUNKED, *chunks, b"0\r\n\r\n") == b"HTTP/1.1 200 OK"
 
 
 OFFER = b"Connection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
-"""What Java's client and `curl --http2` send."""
+"""The header fields that Java's client and `curl --http2` send."""
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,10 @@ OFFER = b"Connection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Se
 def test_offer_of_another_protocol_is_declined_and_the_request_served(
     server: uvicorn.Server, request_: bytes, size: int
 ) -> None:
-    """However it arrives: its body is read, and its header fields but the offer's: Host, Connection and its length."""
+    """In whatever pieces it arrives, the body is read, and of the header fields all but those of the offer.
+
+    Left are Host, Connection and the length.
+    """
     whole = b"POST / HTTP/1.1\r\nHost: localhost\r\n" + OFFER + request_
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
         for at in range(0, len(whole), size):
@@ -236,7 +239,7 @@ def test_offer_of_another_protocol_is_declined_and_the_request_served(
 
 
 def test_offer_after_a_request_without_an_answer(server: uvicorn.Server) -> None:
-    """Both are answered, in turn."""
+    """Both requests are answered, in order."""
     first = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nab"
     second = b"POST / HTTP/1.1\r\nHost: localhost\r\n" + OFFER + b"Content-Length: 3\r\n\r\nabc"
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
@@ -253,7 +256,7 @@ HANDSHAKE = BEGINNING + (
 
 @pytest.mark.parametrize("requests", [1, 3])
 def test_handshake_before_an_earlier_answer_is_refused(server: uvicorn.Server, requests: int) -> None:
-    """A stream would have the connection while the answer still comes on it; who waited for that has left."""
+    """A stream must not take over a connection on which an answer is due; the request counts as left by its client."""
     LEFT.clear()
     waiting = b"GET /waits HTTP/1.1\r\nHost: localhost\r\n\r\n" * requests
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
@@ -265,7 +268,7 @@ def test_handshake_before_an_earlier_answer_is_refused(server: uvicorn.Server, r
 
 
 def test_handshake_amid_an_answer_ends_it(server: uvicorn.Server) -> None:
-    """No other answer comes where the rest of the first one should."""
+    """The connection is closed; no other answer is sent in the middle of the first."""
     LEFT.clear()
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
         connection.sendall(b"GET /begun HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -278,7 +281,7 @@ def test_handshake_amid_an_answer_ends_it(server: uvicorn.Server) -> None:
 
 
 def test_handshake_after_an_answer_is_taken(server: uvicorn.Server) -> None:
-    """A connection that was used for a request may become a stream."""
+    """A connection that has served a request may still become a stream."""
     request = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
     server.config.timeout_keep_alive = 60
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
@@ -291,7 +294,7 @@ def test_handshake_after_an_answer_is_taken(server: uvicorn.Server) -> None:
 
 
 def test_frame_that_comes_with_the_handshake_is_not_lost_without_a_word(server: uvicorn.Server) -> None:
-    """Whoever waits for its answer would wait for ever."""
+    """The handshake is refused; otherwise the client would wait for ever for an answer to the frame."""
     frame = b"\x81\x82\x00\x00\x00\x00hi"
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
         connection.settimeout(10)
@@ -301,7 +304,7 @@ def test_frame_that_comes_with_the_handshake_is_not_lost_without_a_word(server: 
 
 
 def test_what_is_said_of_a_request_is_not_said_of_the_next(server: uvicorn.Server) -> None:
-    """Which key, and which trace: one that came before the answer of another begins in the middle of it."""
+    """The key and trace in the logs are a request's own, even if it begins while an earlier one is being answered."""
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
         connection.sendall(b"GET /said HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3)
         answers = b"".join(iter(lambda: connection.recv(1000), b""))
@@ -317,13 +320,13 @@ def test_what_is_said_of_a_request_is_not_said_of_the_next(server: uvicorn.Serve
     ],
 )
 def test_handshake_however_its_fields_are_written(server: uvicorn.Server, fields: bytes) -> None:
-    """Several lines of a field are one list, and white space at the end of a line is none of it."""
+    """Several lines of a field form one list, and trailing white space is not part of it."""
     handshake = HANDSHAKE.replace(b"Connection: Upgrade\r\nUpgrade: websocket\r\n", fields)
     assert answer_to(server, handshake) == b"HTTP/1.1 101 Switching Protocols"
 
 
 def test_white_space_after_a_value_is_none_of_it(server: uvicorn.Server) -> None:
-    """A client that waits to be told to go on would wait for ever."""
+    """Otherwise a client that expects "100 Continue" would wait for ever."""
     head = b"POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue \t\r\nContent-Length: 2\r\n\r\n"
     assert answer_to(server, head) == b"HTTP/1.1 100 Continue"
 
@@ -343,20 +346,20 @@ def test_white_space_after_a_value_is_none_of_it(server: uvicorn.Server) -> None
 def test_request_names_one_host(
     server: uvicorn.Server, version: bytes, hosts: int, status: bytes, offer: bytes
 ) -> None:
-    """What a proxy before the service takes for the host must not be another one than the service does."""
+    """With several, a proxy in front of the service might take a different one for the host."""
     head = b"POST / HTTP/" + version + b"\r\n" + b"Host: localhost\r\n" * hosts + offer + b"Content-Length: 0\r\n\r\n"
     assert answer_to(server, head) == b"HTTP/1.1 " + status
 
 
 @pytest.mark.parametrize("hosts", [0, 2])
 def test_handshake_names_one_host(server: uvicorn.Server, hosts: int) -> None:
-    """As any other request."""
+    """A handshake is no exception."""
     handshake = HANDSHAKE.replace(b"Host: localhost\r\n", b"Host: localhost\r\n" * hosts)
     assert answer_to(server, handshake) == b"HTTP/1.1 400 Bad Request"
 
 
 def test_connect_is_no_offer(server: uvicorn.Server) -> None:
-    """It is answered, if not as its client hopes."""
+    """CONNECT gets an answer, even if not the one that the client hopes for."""
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
         connection.settimeout(10)
         connection.sendall(b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n")
@@ -367,7 +370,7 @@ def test_connect_is_no_offer(server: uvicorn.Server) -> None:
 def test_who_is_refused_while_sending_can_read_why(
     server: uvicorn.Server, monkeypatch: pytest.MonkeyPatch, *, whole: bool
 ) -> None:
-    """Of a connection that is to close, too: what still comes is read, but not for ever."""
+    """Even on a closing connection, the rest of the body is read so that the client gets the answer; not for ever."""
     monkeypatch.setattr(connections, "LINGER_SECONDS", 60 if whole else 0.3)
     size = 20_000_000
     head = f"POST /refuses HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {size}\r\n\r\n"

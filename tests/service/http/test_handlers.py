@@ -1,4 +1,4 @@
-"""Errors of the frameworks as problems."""
+"""Framework errors as problems."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def client() -> httpx.AsyncClient:
     ],
 )
 async def test_detail_names_what_is_wrong(client: httpx.AsyncClient, body: dict[str, Any], detail: str) -> None:
-    """By the names of members, but for what may be a text rather than a name; at most five are told."""
+    """The detail names members, unless a name might be a user's text; it lists five at most."""
     answer = await client.post("/", json={"source_lang": "ja", "target_lang": "en"} | body)
     assert answer.status_code == 422
     assert answer.json()["detail"].endswith(detail)

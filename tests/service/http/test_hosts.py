@@ -1,4 +1,4 @@
-"""By which names a service without keys may be called."""
+"""Host names under which a service without keys may be called."""
 
 import pytest
 
@@ -26,5 +26,5 @@ from service.http.hosts import names_this_machine
     ],
 )
 def test_only_names_of_loopback(host: str, does: bool) -> None:
-    """Names and addresses that stand for this machine and nothing else."""
+    """Only names and addresses that always mean this machine are accepted."""
     assert names_this_machine(host) is does

@@ -1,4 +1,4 @@
-"""Bodies of requests: which are taken for JSON, and how those that are none are refused."""
+"""Request bodies: which are taken for JSON, and how others are refused."""
 
 import gzip
 from typing import Any
@@ -26,7 +26,7 @@ from service.strict_json import JsonLimits
     ],
 )
 def test_content_type_of_json(content_type: str, is_it: bool) -> None:
-    """Only what is announced as JSON is read as JSON."""
+    """Only a body that is declared as JSON is read as JSON."""
     assert is_json(content_type) is is_it
 
 
@@ -50,7 +50,7 @@ def client() -> httpx.AsyncClient:
 
 
 async def test_client_that_leaves_while_it_sends(client: httpx.AsyncClient) -> None:
-    """It has made no mistake, and is not counted as one that has."""
+    """Such a client has made no mistake, and is not counted as if it had."""
     assert isinstance(client._transport, httpx.ASGITransport)
     headers = [(b"content-type", b"application/json"), (b"content-length", b"100")]
     scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": headers}
@@ -67,7 +67,7 @@ async def test_client_that_leaves_while_it_sends(client: httpx.AsyncClient) -> N
 
 
 async def test_route_reads_strictly(client: httpx.AsyncClient) -> None:
-    """A good body reaches its route; another is refused by its type or its bytes; a route without a body asks none."""
+    """Good bodies reach the route; others are refused for their type or content; a route without a body needs none."""
     headers = {"Content-Type": "application/json"}
     assert (await client.post("/", json={"a": 1})).json() == 1
     refused = await client.post("/", content=b'{"a": NaN}', headers=headers)

@@ -1,4 +1,4 @@
-"""What surrounds every request, on a small application of the test's own."""
+"""The middleware around every request, on a small test application."""
 
 import asyncio
 
@@ -16,12 +16,12 @@ SECRET = "himitsu"
 
 
 class Panic(BaseException):
-    """What a library in Rust raises."""
+    """Like the exception that a library in Rust raises."""
 
 
 @pytest.fixture
 def metrics() -> Metrics:
-    """What the application counts."""
+    """The application's metrics."""
     return Metrics()
 
 
@@ -59,13 +59,13 @@ def client(metrics: Metrics) -> httpx.AsyncClient:
 async def test_id_of_the_client_is_kept_if_it_is_short_and_plain(
     client: httpx.AsyncClient, given: str, kept: bool
 ) -> None:
-    """Else whoever asks could fill the log, line by line, with what they like."""
+    """Otherwise a client could write whatever it likes into the log."""
     answer = await client.get("/full", headers={"X-Request-ID": given})
     assert answer.headers["x-request-id"] == answer.json()["request_id"] == (given if kept else "made-here")
 
 
 async def test_bug_is_a_problem_without_its_message(client: httpx.AsyncClient, metrics: Metrics) -> None:
-    """An error that nobody has foreseen is answered with its request's id and nothing of its message."""
+    """The answer to an unforeseen error has the request's id, but not the error's message."""
     answer = await client.get("/bug/7")
     assert answer.status_code == 500
     assert answer.headers["content-type"] == "application/problem+json"
@@ -75,7 +75,7 @@ async def test_bug_is_a_problem_without_its_message(client: httpx.AsyncClient, m
 
 
 async def test_bug_below_the_paths_of_deepl_is_told_as_deepl_does(client: httpx.AsyncClient) -> None:
-    """Its clients read `message` and `detail`, and nothing else; what went wrong inside is in neither."""
+    """DeepL's clients read only `message` and `detail`; neither reveals what went wrong inside."""
     answer = await client.get("/v2/bug/3")
     assert (answer.status_code, answer.json()["message"]) == (500, "Internal error")
     assert "the service's log" in answer.json()["detail"]
@@ -83,7 +83,7 @@ async def test_bug_below_the_paths_of_deepl_is_told_as_deepl_does(client: httpx.
 
 
 async def test_panic_is_a_problem_too(client: httpx.AsyncClient, metrics: Metrics) -> None:
-    """What is no Exception is answered and counted as any other error that nobody has foreseen."""
+    """Even a BaseException is answered and counted like any other unforeseen error."""
     answer = await client.get("/panic")
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
     assert SECRET not in answer.text
@@ -91,7 +91,7 @@ async def test_panic_is_a_problem_too(client: httpx.AsyncClient, metrics: Metric
 
 
 async def test_bug_amid_an_answer_or_a_websocket_is_counted(metrics: Metrics) -> None:
-    """What has begun cannot become an error any more, but whoever watches the metrics learns of it."""
+    """An answer that has begun can no longer become an error, but the metrics show that there was one."""
 
     async def fails(scope: Scope, receive: Receive, send: Send) -> None:
         begun = {"http": {"type": "http.response.start", "status": 200}, "websocket": {"type": "websocket.accept"}}
@@ -115,7 +115,7 @@ async def test_bug_amid_an_answer_or_a_websocket_is_counted(metrics: Metrics) ->
 
 @pytest.mark.parametrize("begun", [False, True])
 async def test_request_that_the_server_ends(metrics: Metrics, begun: bool) -> None:
-    """It is to be sent again, elsewhere; of an answer that has begun no more comes."""
+    """A 503 tells the client to retry elsewhere; an answer that has already begun just breaks off."""
     running = asyncio.Event()
 
     async def route(_scope: Scope, _receive: Receive, send: Send) -> None:
@@ -144,7 +144,7 @@ async def test_request_that_the_server_ends(metrics: Metrics, begun: bool) -> No
 
 
 async def test_errors_on_purpose_have_their_headers(client: httpx.AsyncClient, metrics: Metrics) -> None:
-    """A retryable error says when to try again, and is counted by its code."""
+    """A retryable error says when to retry, and is counted by its code."""
     answer = await client.get("/full", headers={"X-Request-ID": "mine"})
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
     assert answer.json()["request_id"] == answer.headers["x-request-id"] == "mine"
@@ -152,7 +152,7 @@ async def test_errors_on_purpose_have_their_headers(client: httpx.AsyncClient, m
 
 
 async def test_wrong_parameters_are_named_and_not_repeated(client: httpx.AsyncClient) -> None:
-    """The detail says where and what, without the value."""
+    """The detail names the parameter but not its value."""
     answer = await client.get(f"/bug/{SECRET}")
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_input")
     assert "path.number" in answer.json()["detail"]
@@ -160,7 +160,7 @@ async def test_wrong_parameters_are_named_and_not_repeated(client: httpx.AsyncCl
 
 
 async def test_labels_do_not_grow_with_what_is_asked_for(client: httpx.AsyncClient, metrics: Metrics) -> None:
-    """Paths that do not exist all count as one, and so do methods that nobody has heard of."""
+    """All unknown paths share one label, and so do all unknown methods."""
     for method, path in (("GET", "/a"), ("GET", "/b"), ("BREW", "/full"), ("BOIL", "/full")):
         await client.request(method, path)
     assert b'requests_total{method="GET",route="none",status="404"} 2.0' in metrics.render()
@@ -169,13 +169,13 @@ async def test_labels_do_not_grow_with_what_is_asked_for(client: httpx.AsyncClie
 
 
 async def test_answer_gets_the_fields_that_its_route_has_left(client: httpx.AsyncClient) -> None:
-    """What a route says of the quota goes with its answer, also when that is an error."""
+    """Header fields that a route sets, such as the quota, are sent even if the answer is an error."""
     answer = await client.get("/limited")
     assert (answer.status_code, answer.headers["ratelimit"]) == (429, "some")
 
 
 async def _converse(metrics: Metrics, *messages: Message) -> list[Message]:
-    """What a WebSocket's client is sent when its route sends these messages and then fails."""
+    """The messages that a WebSocket's client gets if its route sends these and then fails."""
     sent: list[Message] = []
 
     async def route(scope: Scope, receive: Receive, send: Send) -> None:
@@ -195,7 +195,7 @@ async def _converse(metrics: Metrics, *messages: Message) -> list[Message]:
 
 
 async def test_websocket_is_accounted_for(metrics: Metrics) -> None:
-    """Its handshake carries the request's id; it is counted like a request; a bug ends it with 1011."""
+    """The handshake carries the request's id, a WebSocket counts as a request, and a bug closes it with 1011."""
     accepted, closed = await _converse(metrics, {"type": "websocket.accept", "headers": []})
     assert accepted["headers"] == [(b"x-request-id", b"mine")]
     assert closed == {"type": "websocket.close", "code": 1011}
@@ -204,7 +204,7 @@ async def test_websocket_is_accounted_for(metrics: Metrics) -> None:
 
 
 async def test_websocket_that_was_never_opened(metrics: Metrics) -> None:
-    """A bug before the handshake, or after the close, sends no second end."""
+    """A bug before the handshake closes it once; one after the close sends no second close."""
     assert await _converse(metrics) == [{"type": "websocket.close", "code": 1011}]
     close = {"type": "websocket.close", "code": 1000}
     assert await _converse(metrics, {"type": "websocket.accept"}, close) == [

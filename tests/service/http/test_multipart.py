@@ -1,4 +1,4 @@
-"""Forms that bring a file."""
+"""Forms with a file."""
 
 import encodings
 from collections.abc import MutableMapping
@@ -11,7 +11,7 @@ from service.http.multipart import Upload, file_of
 
 
 async def uploaded(name: str) -> Upload:
-    """What a form brings whose file has that name."""
+    """Parse a form whose file has that name."""
 
     async def receive() -> Message:
         part = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\na\r\n--b--\r\n'
@@ -32,12 +32,12 @@ async def uploaded(name: str) -> Upload:
     ],
 )
 async def test_names_as_mails_have_them_are_in_utf_8(sent: str, name: str) -> None:
-    """As .NET and Spring write them; in other charsets nobody does."""
+    """.NET and Spring encode names like mail headers, always in UTF-8; other charsets are left undecoded."""
     assert (await uploaded(sent)).name == name
 
 
 async def test_no_charset_that_a_client_makes_up_is_kept() -> None:
-    """Python remembers all that it has looked for and not found, for ever."""
+    """Python caches every charset that it has failed to find, for ever."""
     remembered: MutableMapping[str, object] = encodings._cache  # type: ignore[attr-defined]
     before = set(remembered)
     await uploaded("=?made_up_by_a_client?q?a?=")

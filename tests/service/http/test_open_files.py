@@ -1,4 +1,4 @@
-"""The limit of open files, in a process of its own."""
+"""The limit on open files, tested in a separate process."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ print(resource.getrlimit(resource.RLIMIT_NOFILE))
 
 @pytest.mark.parametrize(("hard", "warned"), [(4000, False), (1100, True), (300, True)])
 def test_as_many_files_as_the_hard_limit_allows(hard: int, warned: bool) -> None:
-    """Streams fit in, and what else there is, or the log says that they do not."""
+    """The limit is raised as far as possible; the log warns if streams and everything else do not fit."""
     done = subprocess.run([sys.executable, "-c", _CODE, str(hard)], capture_output=True, text=True, check=True)
     assert done.stdout == f"({hard}, {hard})\n"
     assert ("too_few_open_files" in done.stderr) == warned

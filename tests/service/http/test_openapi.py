@@ -1,4 +1,4 @@
-"""The OpenAPI document: complete, and true of what the code does."""
+"""The OpenAPI document is complete and agrees with the code."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def document() -> Schema:
-    """What a service with the default settings publishes."""
+    """The document of a service with default settings."""
     return json.loads(json.dumps(create_app(Settings()).openapi()))  # type: ignore[no-any-return]
 
 
@@ -25,7 +25,7 @@ def operations(document: Schema) -> list[Schema]:
 
 
 def test_every_operation_says_what_it_is(document: Schema) -> None:
-    """Each has an id of its own, a summary, a description and a known tag."""
+    """Each operation has a unique id, a summary, a description and only known tags."""
     found = operations(document)
     tags = {tag["name"] for tag in document["tags"]}
     assert len({operation["operationId"] for operation in found}) == len(found)
@@ -36,7 +36,7 @@ def test_every_operation_says_what_it_is(document: Schema) -> None:
 
 
 def test_every_error_is_a_problem_with_an_example_of_each_code(document: Schema) -> None:
-    """Each status from 400 on, but those of probes, has the problem's schema, and examples that fit the status."""
+    """Every status from 400 on, except those of probes, has the problem schema and examples with that status."""
     for operation in operations(document):
         for status, response in operation["responses"].items():
             if int(status) < 400 or "application/json" in response["content"]:
@@ -49,7 +49,7 @@ def test_every_error_is_a_problem_with_an_example_of_each_code(document: Schema)
 
 
 def test_every_operation_under_v1_asks_for_a_key(document: Schema) -> None:
-    """The security scheme is named, and what happens without a key; probes and metrics need none."""
+    """They declare the security scheme and the 401 without a key; probes and metrics need none."""
     for path, methods in document["paths"].items():
         for operation in methods.values():
             assert ("security" in operation) == path.startswith("/v1/")
@@ -57,7 +57,7 @@ def test_every_operation_under_v1_asks_for_a_key(document: Schema) -> None:
 
 
 def test_header_fields_are_described(document: Schema) -> None:
-    """Every answer carries the request's id; one that asks to wait says for how long."""
+    """Every answer has the request's id; one that asks the client to wait says for how long."""
     for operation in operations(document):
         names = {parameter.get("name") or parameter["$ref"].rpartition("/")[2] for parameter in operation["parameters"]}
         assert "RequestId" in names
@@ -65,12 +65,12 @@ def test_header_fields_are_described(document: Schema) -> None:
             assert "X-Request-ID" in response["headers"]
             if status in {"429", "503", "504"} and "application/problem+json" in response["content"]:
                 assert "Retry-After" in response["headers"]
-    changing = document["paths"]["/v1/models"]["post"]["responses"]["409"]  # by another administrator, for a while
+    changing = document["paths"]["/v1/models"]["post"]["responses"]["409"]  # while another administrator is changing it
     assert "Retry-After" in changing["headers"]
 
 
 def test_every_schema_has_an_example_that_fits(document: Schema) -> None:
-    """The examples are accepted by the very classes that they show."""
+    """Each example is accepted by the class that it illustrates."""
     assert document["components"]["schemas"].keys() == EXAMPLES.keys()
     for name, example in EXAMPLES.items():
         getattr(schemas, name).model_validate(example)
@@ -78,20 +78,20 @@ def test_every_schema_has_an_example_that_fits(document: Schema) -> None:
 
 
 def test_events_of_a_document_are_described(document: Schema) -> None:
-    """A document may come as events; the classes of what is in them are there."""
+    """A document may be sent as events, whose schemas are included."""
     answer = document["paths"]["/v1/documents"]["post"]["responses"]["200"]
     assert answer["content"].keys() == {"application/json", "text/event-stream"}
     assert {"StreamedSentence", "DocumentEnd"} <= document["components"]["schemas"].keys()
 
 
 def test_stream_is_pointed_to(document: Schema) -> None:
-    """OpenAPI cannot describe a WebSocket; the text says where its protocol is."""
+    """OpenAPI cannot describe a WebSocket; the text refers to the page on its protocol."""
     assert "/v1/sessions/{session_id}/stream" in document["info"]["description"]
     assert "docs/streams.md" in document["info"]["description"]
 
 
 def test_references_lead_somewhere(document: Schema) -> None:
-    """Whatever the document refers to, it has."""
+    """Everything that the document refers to exists."""
 
     def references(part: object) -> list[str]:
         if isinstance(part, list):

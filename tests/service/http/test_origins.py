@@ -1,4 +1,4 @@
-"""Which pages may open a WebSocket, or send a form."""
+"""Which web pages may open a WebSocket or send a form."""
 
 import pytest
 
@@ -32,5 +32,5 @@ APP = "https://app.example.org"
 def test_only_pages_of_ones_own_or_allowed_origins(
     origin: str | None, host: str, allowed: tuple[str, ...], may: bool
 ) -> None:
-    """The service's own pages, those that are named, and what is no browser; a name inside a name is another one."""
+    """The service's own pages, allowed origins, and clients other than browsers; containing the name is not enough."""
     assert may_ask(origin, host, allowed) is may

@@ -13,7 +13,7 @@ from service.http.problems import headers_of, problem_of, status_of
     [
         (model_errors.SentenceTooLongError("too long"), 422),
         (model_errors.UnsupportedOptionError("no such beam"), 422),
-        (model_errors.BundleError("damaged"), 422),  # an administrator has named it
+        (model_errors.BundleError("damaged"), 422),  # an administrator asked for it
         (model_errors.AntecedentError("unforeseen"), 500),
         (errors.QueueFullError(), 429),
         (errors.StoreUnavailableError(), 503),
@@ -22,12 +22,12 @@ from service.http.problems import headers_of, problem_of, status_of
     ],
 )
 def test_status_of_an_error(error: AntecedentError, status: int) -> None:
-    """Errors of the models are the client's if they are about the request, and the service's otherwise."""
+    """The models' errors are the client's fault if they concern the request, otherwise the service's."""
     assert status_of(type(error)) == status
 
 
 def test_problem_has_the_members_of_rfc_9457_and_the_errors_own() -> None:
-    """A problem carries type, title, status and a string as detail, and what the error adds."""
+    """A problem has type, title, status and a string as detail, plus the error's own members."""
     body = problem_of(errors.PositionGapError("beyond", next_position=4), "request-1")
     assert body == {
         "type": "urn:antecedent:error:position_gap",
@@ -42,6 +42,6 @@ def test_problem_has_the_members_of_rfc_9457_and_the_errors_own() -> None:
 
 
 def test_retry_after_is_a_header_only_where_it_helps() -> None:
-    """A full queue has the header, a conflict has not."""
+    """A full queue has the header, a conflict does not."""
     assert headers_of(errors.QueueFullError()) == {"Retry-After": "1"}
     assert headers_of(errors.PositionConflictError("other text", next_position=1)) == {}
