@@ -1,4 +1,4 @@
-"""Batchers that are checked after each test."""
+"""Batchers that are checked for leftovers after each test."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
@@ -11,7 +11,7 @@ from tests.support.lanes import Bench, echo, queued
 
 @pytest.fixture
 async def bench() -> AsyncIterator[Callable[..., Bench]]:
-    """Makes benches, and checks in the end that nothing is left in their queues."""
+    """Makes benches; checks at the end that nothing is queued or running any more."""
     made: list[Bench] = []
 
     def make(behave: Callable[[Batch], Coroutine[Any, Any, Outcomes]] = echo, **settings: float) -> Bench:

@@ -1,4 +1,4 @@
-"""How much may wait."""
+"""How many sentences may wait."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from tests.support.lanes import DIRECT, Bench, echo
 
 @pytest.fixture
 async def stuck() -> AsyncIterator[Bench]:
-    """A batcher whose one worker is busy for ever."""
+    """A batcher whose only worker stays busy for ever."""
     bench = Bench(echo)
     await bench.lanes.acquire()
     bench.batcher.open()
@@ -32,7 +32,7 @@ def fill(bench: Bench, flow: str, sentences: int) -> list[asyncio.Future[object]
 
 
 async def test_admission_ends_at_the_limit(stuck: Bench) -> None:
-    """What is about to wait counts; a place that is given back can be taken again."""
+    """Reservations count towards the limit; one that is given back makes room again."""
     admission = Admission(2, lambda: [stuck.batcher])
     with admission.reserve("a"), admission.reserve("b"), pytest.raises(QueueFullError):
         admission.reserve("c")
@@ -41,7 +41,7 @@ async def test_admission_ends_at_the_limit(stuck: Bench) -> None:
 
 
 async def test_waiting_flows_use_up_admission(stuck: Bench) -> None:
-    """A queue that nobody serves fills up, and then refuses."""
+    """A queue that is not served fills up and then refuses."""
     admission = Admission(3, lambda: [stuck.batcher])
     for flow in "abc":
         fill(stuck, flow, 1)
@@ -51,7 +51,7 @@ async def test_waiting_flows_use_up_admission(stuck: Bench) -> None:
 
 
 async def test_a_session_begins_where_it_has_room_for_more(stuck: Bench) -> None:
-    """So that in a crowd those who speak already are refused later than those who come; long documents are no crowd."""
+    """When crowded, new sessions are refused before existing ones; long documents alone do not count as a crowd."""
     admission = Admission(12, lambda: [stuck.batcher])
     for flow in "ab":
         fill(stuck, flow, 20)
@@ -64,7 +64,7 @@ async def test_a_session_begins_where_it_has_room_for_more(stuck: Bench) -> None
 
 
 async def test_long_documents_do_not_shut_others_out(stuck: Bench) -> None:
-    """Where two long documents leave no room for a third, a short one and a session's sentence still have theirs."""
+    """Two long documents leave no room for a third, but a short one and a session's sentence still have theirs."""
     admission = Admission(100, lambda: [stuck.batcher])
     for flow in ("long", "longer"):
         fill(stuck, flow, 60)
@@ -75,7 +75,7 @@ async def test_long_documents_do_not_shut_others_out(stuck: Bench) -> None:
 
 
 async def test_one_flow_cannot_have_more_than_the_limit(stuck: Bench) -> None:
-    """What waits of a session counts in full for its next sentence, in the queue or on its way there."""
+    """For a flow's next sentence, all of its own waiting sentences count, whether queued or only reserved."""
     admission = Admission(10, lambda: [stuck.batcher])
     fill(stuck, "greedy", 6)
     with admission.reserve("greedy", 4):
@@ -86,7 +86,7 @@ async def test_one_flow_cannot_have_more_than_the_limit(stuck: Bench) -> None:
 
 
 async def test_place_is_not_counted_twice(stuck: Bench) -> None:
-    """Once its sentences are in the queue, a place is given up, however long its block is."""
+    """A reservation is given up once its sentences are queued, even if its `with` block goes on."""
     admission = Admission(10, lambda: [stuck.batcher])
     with admission.reserve("a", 5) as place:
         fill(stuck, "a", 5)
@@ -98,7 +98,7 @@ async def test_place_is_not_counted_twice(stuck: Bench) -> None:
 
 
 async def test_documents_share_the_queue(stuck: Bench) -> None:
-    """The more wait, the less of the queue each may have, but never nothing."""
+    """The more flows wait, the smaller each one's share of the queue, but it is never zero."""
     admission = Admission(10, lambda: [stuck.batcher])
     assert admission.share() == 20
     shares = []

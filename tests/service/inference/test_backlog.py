@@ -1,4 +1,4 @@
-"""The batching policy on plain data."""
+"""The batching policy, on plain data."""
 
 from collections.abc import Sequence
 from itertools import count, pairwise
@@ -16,7 +16,7 @@ DIRECT, ALONE = Options(), Options(strategy="sentence")
 
 
 class _Future:
-    """Stands where nothing is ever awaited."""
+    """Takes the place of a future that is never awaited."""
 
 
 def waiting(
@@ -33,7 +33,7 @@ def waiting(
 
 
 def session(source: str, flow: str = "a session") -> Waiting:
-    """An element that somebody waits for."""
+    """An interactive element, for which somebody waits."""
     return waiting(source, flow, priority="interactive")
 
 
@@ -46,7 +46,7 @@ def backlog(*elements: Waiting, budget: Budget = BUDGET) -> Backlog:
 
 
 def size(queue: Backlog) -> int:
-    """How many wait, of any class."""
+    """How many elements wait, of all classes."""
     return sum(map(queue.of, PRIORITIES))
 
 
@@ -56,7 +56,7 @@ def sources(batch: Sequence[Waiting]) -> list[str]:
 
 
 def drained(queue: Backlog) -> list[Waiting]:
-    """All that is in it, in the order in which it goes."""
+    """All elements, in the order in which they are served."""
     taken: list[Waiting] = []
     while batch := next(filter(None, map(queue.pop, PRIORITIES)), None):
         taken += batch
@@ -64,13 +64,13 @@ def drained(queue: Backlog) -> list[Waiting]:
 
 
 def test_batch_ends_where_the_budget_ends() -> None:
-    """A batch takes the oldest first, and neither more sentences nor more characters than allowed."""
+    """A batch takes the oldest sentences first, up to the limits on sentences and characters."""
     queue = backlog(*map(waiting, ["aaaa", "bbbb", "cccc", "d", "e", "f", "g"]))
     assert [sources(queue.pop("bulk")) for _ in range(4)] == [["aaaa", "bbbb"], ["cccc", "d", "e"], ["f", "g"], []]
 
 
 def test_context_counts() -> None:
-    """What a sentence is read with, before it and after it, and drafts and translations cost as much as itself."""
+    """Characters of preceding and following context, of translations in it and of drafts count like the sentence's."""
     with_context = waiting("aa")
     with_context.request = TranslationRequest("aa", (Sentence("xx", "yyy"),), (Sentence("z"),), draft="d")
     assert with_context.characters == 9
@@ -78,19 +78,19 @@ def test_context_counts() -> None:
 
 
 def test_sentence_beyond_the_budget_goes_alone() -> None:
-    """A sentence that no batch has room for is a batch of its own."""
+    """A sentence larger than any batch forms a batch of its own."""
     queue = backlog(waiting("a" * 50), waiting("b"))
     assert [sources(queue.pop("bulk")), sources(queue.pop("bulk"))] == [["a" * 50], ["b"]]
 
 
 def test_only_equal_options_share_a_batch() -> None:
-    """Others wait for the next batch, and keep their order."""
+    """Sentences with other options wait for the next batch, in order."""
     queue = backlog(waiting("a"), waiting("b", "another", ALONE), waiting("c"), waiting("d", "another", ALONE))
     assert [sources(queue.pop("bulk")), sources(queue.pop("bulk"))] == [["a", "c"], ["b", "d"]]
 
 
 def test_short_batch_waits_for_more() -> None:
-    """One that is not full is due when its oldest sentence has waited long enough, a full one at once."""
+    """An incomplete batch is due when its oldest sentence has waited long enough, a full one at once."""
     queue = backlog()
     assert queue.due() is None
     queue.put(waiting("a", since=5.5))
@@ -101,12 +101,12 @@ def test_short_batch_waits_for_more() -> None:
 
 
 def test_sentence_that_does_not_fit_makes_a_batch_full() -> None:
-    """There is nothing to wait for once the next sentence has to go with another batch."""
+    """Waiting is pointless once the next sentence has to go into another batch."""
     assert backlog(waiting("a" * 9), waiting("bb")).due() == float("-inf")
 
 
 def test_forgotten_sentence_costs_nothing() -> None:
-    """A sentence that nobody waits for is in no batch and takes no room."""
+    """A sentence that nobody waits for any more joins no batch and takes up no room."""
     left, stays = waiting("a"), waiting("b", "another")
     queue = backlog(left, stays)
     queue.discard(left)
@@ -116,7 +116,7 @@ def test_forgotten_sentence_costs_nothing() -> None:
 
 
 def test_suspect_goes_alone_and_first() -> None:
-    """A sentence over which a worker died is tried again before others, at once, and with none beside it."""
+    """A sentence over which a worker died is retried at once, before all others and by itself."""
     queue = backlog(waiting("c"))
     queue.put_back([waiting("a"), waiting("b")])
     assert queue.due() == float("-inf")
@@ -124,7 +124,7 @@ def test_suspect_goes_alone_and_first() -> None:
 
 
 def test_sessions_are_served_between_two_suspects() -> None:
-    """Who speaks waits for one sentence that may end the worker, not for all of them; and its own go first."""
+    """A session waits for one suspect, not for all; suspects of sessions are retried before those of documents."""
     queue = backlog(session("c"), waiting("d"))
     queue.put_back([waiting("a"), session("b", "other")])
     served = [queue.pop("interactive") or queue.pop("bulk")]
@@ -134,19 +134,19 @@ def test_sessions_are_served_between_two_suspects() -> None:
 
 
 def test_flows_take_turns() -> None:
-    """Documents that came one after the other are served together, each in its own order."""
+    """Documents are served in alternation although they arrived one after the other, each in its own order."""
     queue = backlog(*(waiting(f"{flow}{number}", flow) for flow in "abc" for number in range(3)))
     assert sources(drained(queue)) == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"]
 
 
 def test_turns_go_on_with_the_next_batch() -> None:
-    """Who came last in one batch does not come first in the next."""
+    """The next batch continues with the flow whose turn it is."""
     queue = backlog(*(waiting(f"{flow}{number}", flow) for flow in "abcd" for number in range(2)))
     assert [sources(queue.pop("bulk")), sources(queue.pop("bulk"))] == [["a0", "b0", "c0"], ["d0", "a1", "b1"]]
 
 
 def test_classes_are_apart() -> None:
-    """A batch is of sessions or of documents; a worker that is full of the one has room for the other."""
+    """A batch holds either sessions or documents, and a worker that is full of one has room for the other."""
     queue = backlog(*(waiting(f"d{n}") for n in range(3)), *(session(f"s{n}") for n in range(4)))
     assert queue.pop("bulk", 10, 3) == []
     assert sources(queue.pop("interactive")) == ["s0", "s1", "s2"]
@@ -155,13 +155,13 @@ def test_classes_are_apart() -> None:
 
 
 def test_a_session_does_not_wait_for_a_batch_of_documents_to_be_full() -> None:
-    """What is due first counts, of whichever class."""
+    """The earliest due time of either class counts."""
     queue = backlog(waiting("a", since=7.0), session("b"))
     assert queue.due() == 1.0
 
 
 def test_long_document_is_no_obstacle_to_a_short_one() -> None:
-    """Of each other flow there go as many sentences before a request as it has itself."""
+    """Each other flow has at most as many sentences ahead of a request as the request has itself."""
     queue = backlog(*(waiting("x", "long") for _ in range(50)), *(waiting("x", "short") for _ in range(2)))
     assert queue.ahead("new", 1) == 2
     assert queue.ahead("new", 5) == 7
@@ -179,7 +179,7 @@ OPERATIONS = st.lists(
     ),
     max_size=60,
 )
-"""Flows a to d are documents, s to u sessions; True is other options."""
+"""Flows a to d are documents, s to u sessions; True means other options."""
 
 
 def _element(flow: str, text: str, alone: bool) -> Waiting:
@@ -189,7 +189,10 @@ def _element(flow: str, text: str, alone: bool) -> Waiting:
 
 @given(operations=OPERATIONS, suspects=st.integers(0, 3))
 def test_every_sentence_is_in_exactly_one_batch(operations: list[str | tuple[str, str, bool]], suspects: int) -> None:
-    """Whatever comes when: it all goes, once, a flow's equals in order; no batch mixes options or is too large."""
+    """All sentences are served, exactly once except suspects; a flow's sentences with equal options stay in order.
+
+    No batch mixes options or classes, or exceeds the budget.
+    """
     queue, made, batches = backlog(), [], []
     for operation in operations:
         if isinstance(operation, tuple):
@@ -218,9 +221,9 @@ def test_every_sentence_is_in_exactly_one_batch(operations: list[str | tuple[str
 
 @given(sizes=st.dictionaries(st.sampled_from("abcdstu"), st.integers(1, 20), min_size=1), sentences=st.integers(1, 9))
 def test_no_flow_waits_for_more_than_its_share(sizes: dict[str, int], sentences: int) -> None:
-    """Between two sentences of a flow, every other of its class has one at most.
+    """Between two sentences of a flow, every other flow of its class has at most one.
 
-    Before the n-th sentence of a flow there are n of each other flow at most, of its own class.
+    So before the n-th sentence of a flow, each other flow of its class has had n at most.
     """
     numbers = count()
     elements = [_element(flow, "x" * (next(numbers) % 5), False) for flow, size in sizes.items() for _ in range(size)]
@@ -234,7 +237,7 @@ def test_no_flow_waits_for_more_than_its_share(sizes: dict[str, int], sentences:
 
 @given(sizes=st.lists(st.integers(1, 30), max_size=8), own=st.integers(1, 30))
 def test_what_goes_before_is_what_is_counted(sizes: list[int], own: int) -> None:
-    """A document that comes last has before its last sentence what `ahead` has said of the other documents."""
+    """For a document that comes last, `ahead` predicts how many other sentences are served before its last one."""
     queue = backlog(*(waiting("x", f"flow {at}") for at, size in enumerate(sizes) for _ in range(size)))
     said = queue.ahead("new", own)
     for _ in range(own):
@@ -245,7 +248,7 @@ def test_what_goes_before_is_what_is_counted(sizes: list[int], own: int) -> None
 
 
 def test_worker_with_room_gets_what_is_left_of_its_budget() -> None:
-    """Beside what it has it gets as many sentences and characters as it may have, and nothing once it has them."""
+    """What a worker already has counts towards its budget; one that has used it up gets nothing."""
     queue = backlog(*map(waiting, ["aaaa", "bbbb", "cc"]))
     assert queue.pop("bulk", 10, 1) == queue.pop("bulk", 2, 3) == []
     assert sources(queue.pop("bulk", 3, 1)) == ["aaaa"]
@@ -254,7 +257,7 @@ def test_worker_with_room_gets_what_is_left_of_its_budget() -> None:
 
 
 def test_suspect_goes_to_nobody_who_is_busy() -> None:
-    """Others go before it as long as no worker has nothing else to do."""
+    """A suspect waits for an idle worker; until then others are served before it."""
     queue = backlog(waiting("b"))
     queue.put_back([waiting("a")])
     assert queue.suspects
@@ -265,7 +268,7 @@ def test_suspect_goes_to_nobody_who_is_busy() -> None:
 
 
 def test_everything_can_be_taken_out() -> None:
-    """At the end nothing is left, of any kind."""
+    """Clearing leaves nothing behind: no suspects, sessions or documents."""
     queue = backlog(waiting("b"), session("c"))
     queue.put_back([waiting("a")])
     assert sources(queue.clear()) == ["a", "c", "b"]

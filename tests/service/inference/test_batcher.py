@@ -20,7 +20,7 @@ from tests.support.lanes import DIRECT, TURN, Bench, Lanes, echo, queued, until
 
 
 async def test_each_caller_gets_its_own_translation(bench: Callable[..., Bench]) -> None:
-    """Results come back to those who asked, whatever the batches were."""
+    """Each caller gets its own result, however sentences were batched."""
     used = bench()
     texts = [f"sentence {number}" for number in range(20)]
     assert await asyncio.gather(*map(used.translate, texts)) == texts
@@ -28,7 +28,7 @@ async def test_each_caller_gets_its_own_translation(bench: Callable[..., Bench])
 
 
 async def test_bad_sentence_fails_alone(bench: Callable[..., Bench]) -> None:
-    """Its batch mates are translated."""
+    """The others in its batch are translated."""
     used = bench()
     found = await asyncio.gather(*map(used.translate, ["a", "bad", "b"]), return_exceptions=True)
     assert found[0::2] == ["a", "b"]
@@ -36,7 +36,7 @@ async def test_bad_sentence_fails_alone(bench: Callable[..., Bench]) -> None:
 
 
 def gated(gate: asyncio.Event) -> Callable[[Batch], Coroutine[Any, Any, Outcomes]]:
-    """A lane that answers nothing until the gate is open."""
+    """Behaviour of a lane that does not answer until the gate opens."""
 
     async def wait(batch: Batch) -> Outcomes:
         await gate.wait()
@@ -46,13 +46,13 @@ def gated(gate: asyncio.Event) -> Callable[[Batch], Coroutine[Any, Any, Outcomes
 
 
 async def silent(_batch: Batch) -> Outcomes:
-    """A lane that answers nothing."""
+    """Never answer."""
     await asyncio.Event().wait()
     raise AssertionError
 
 
 async def test_it_is_drained_when_nobody_waits(bench: Callable[..., Bench]) -> None:
-    """At once where nobody has asked; else when each has an answer or has left, and no sooner."""
+    """It is drained at once if there are no callers, otherwise not before all have been answered or have left."""
     gate = asyncio.Event()
     used = bench(gated(gate))
     await used.batcher.drained()
@@ -68,7 +68,7 @@ async def test_it_is_drained_when_nobody_waits(bench: Callable[..., Bench]) -> N
 
 
 async def test_client_that_leaves_costs_nothing(bench: Callable[..., Bench]) -> None:
-    """A sentence whose caller is cancelled while it waits never reaches a worker."""
+    """A sentence whose caller is cancelled while it is queued never reaches a worker."""
     gate = asyncio.Event()
     used = bench(gated(gate))
     first = [asyncio.create_task(used.translate(text)) for text in "abcd"]
@@ -84,7 +84,7 @@ async def test_client_that_leaves_costs_nothing(bench: Callable[..., Bench]) -> 
 
 
 async def test_worker_is_told_of_a_client_that_leaves(bench: Callable[..., Bench]) -> None:
-    """A sentence that a worker is at is dropped when its caller is cancelled, and makes room for one that waits."""
+    """If a caller is cancelled while a worker has its sentence, the worker drops it, which makes room for another."""
     used = bench(silent)
     callers = [asyncio.create_task(used.translate(text)) for text in "abcde"]
     await until(lambda: queued(used.batcher) == 1)
@@ -96,14 +96,14 @@ async def test_worker_is_told_of_a_client_that_leaves(bench: Callable[..., Bench
 
 
 def pass_by(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Let the time of the loop go on by so much at once."""
+    """Advance the event loop's clock by so many seconds at once."""
     loop = asyncio.get_running_loop()
     now = loop.time
     monkeypatch.setattr(loop, "time", lambda: now() + seconds)
 
 
 async def test_worker_is_told_of_a_deadline(bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What nobody waits for any longer is not translated to its end."""
+    """Sentences past their deadline are dropped rather than translated to the end."""
     used = bench(silent, deadline=60)
     callers = [asyncio.create_task(used.translate(text)) for text in "ab"]
     await until(lambda: used.lanes.batches == [["a", "b"]])
@@ -116,9 +116,9 @@ async def test_worker_is_told_of_a_deadline(bench: Callable[..., Bench], monkeyp
 async def test_sentence_that_becomes_due_while_the_clock_is_read(
     bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between two looks at the clock time goes on: no sentence is left to its deadline by that."""
+    """Time passes between two readings of the clock; a sentence that falls due in between is not forgotten."""
     loop, used = asyncio.get_running_loop(), bench()
-    for wait in range(1, 25):  # in units of the time between two looks
+    for wait in range(1, 25):  # roughly in units of the time between two readings
         used.batcher._backlog._budget = replace(used.batcher._backlog._budget, wait=0.001 * wait)
         began, looks = loop.time(), count()
         monkeypatch.setattr(loop, "time", lambda began=began, looks=looks: began + 0.0009 * next(looks))
@@ -131,7 +131,7 @@ async def test_sentence_that_becomes_due_while_the_clock_is_read(
 
 
 async def test_sentences_join_those_that_a_worker_is_at(bench: Callable[..., Bench]) -> None:
-    """While it has room a worker is given what comes, with other options too, and each answer makes room for more."""
+    """A worker with room is given new sentences, even with other options, and each answer makes room for another."""
     gates = {text: asyncio.Event() for text in "abcdef"}
 
     async def one_by_one(batch: Batch) -> Outcomes:
@@ -159,7 +159,7 @@ async def test_sentences_join_those_that_a_worker_is_at(bench: Callable[..., Ben
 
 
 async def test_deadline_ends_the_wait(bench: Callable[..., Bench]) -> None:
-    """A caller does not wait for ever, neither in the queue nor for a worker that is silent."""
+    """A caller does not wait for ever, whether its sentence is queued or with a silent worker."""
     used = bench(silent, deadline=0.05)
     found = await asyncio.gather(*map(used.translate, "abcdefgh"), return_exceptions=True)
     assert {type(error) for error in found} == {DeadlineError}
@@ -167,7 +167,7 @@ async def test_deadline_ends_the_wait(bench: Callable[..., Bench]) -> None:
 
 
 async def test_sentence_whose_worker_died_is_tried_again(bench: Callable[..., Bench]) -> None:
-    """One death is not the caller's concern; each sentence is then tried alone."""
+    """Callers do not notice a single death; each sentence is then retried by itself."""
     deaths = iter([True])
 
     async def dies_once(batch: Batch) -> Outcomes:
@@ -183,7 +183,7 @@ async def test_sentence_whose_worker_died_is_tried_again(bench: Callable[..., Be
 async def test_time_of_a_worker_that_dies_is_not_time_in_the_queue(
     bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor in the trace: the queue is as quick as it is, however long a worker takes to die."""
+    """However long a worker takes to die, that time does not count as waiting in the queue."""
     deaths = iter([True])
 
     async def dies_slowly(batch: Batch) -> Outcomes:
@@ -200,7 +200,7 @@ async def test_time_of_a_worker_that_dies_is_not_time_in_the_queue(
 
 
 class _Several:
-    """Lanes side by side."""
+    """Several lanes in parallel."""
 
     def __init__(self, *lanes: Lanes) -> None:
         self._free: asyncio.Queue[Lanes] = asyncio.Queue()
@@ -208,28 +208,28 @@ class _Several:
             self._free.put_nowait(lane)
 
     async def acquire(self) -> Lanes:
-        """One that is free."""
+        """Wait for a free one."""
         return await self._free.get()
 
     def outgrown(self, _lane: Lanes) -> bool:
-        """None ever is."""
+        """Never."""
         return False
 
     def release(self, lane: Lanes) -> None:
-        """It is free."""
+        """Mark it as free."""
         self._free.put_nowait(lane)
 
 
 class _Growing(_Several):
-    """The same, each too large once it has answered anything."""
+    """Lanes that are too large as soon as they have answered anything."""
 
     def outgrown(self, _worker: Lanes) -> bool:
-        """Each is."""
+        """Always."""
         return True
 
 
 async def test_lanes_that_have_grown_leave_one_after_the_other() -> None:
-    """While one finishes what it has, the other is given what comes."""
+    """While one finishes what it has before being replaced, the other still gets new sentences."""
     answered = {source: asyncio.Event() for source in ("a", "b", "A", "B", "c")}
 
     async def wait(batch: Batch) -> Outcomes:
@@ -244,7 +244,7 @@ async def test_lanes_that_have_grown_leave_one_after_the_other() -> None:
         priority: Priority = "bulk" if source.isupper() else "interactive"
         return batcher.enqueue(TranslationRequest(source), Options(), Turn(source, priority))
 
-    async with asyncio.timeout(20):  # rather than for ever
+    async with asyncio.timeout(20):  # fail instead of hanging
         waiting = [enqueue(source) for source in ("a", "b", "A", "B")]
         await until(lambda: all(len(lane.batches) == 2 for lane in lanes))
         for first in waiting[:2]:
@@ -259,7 +259,7 @@ async def test_lanes_that_have_grown_leave_one_after_the_other() -> None:
 
 
 def _dies_once_and_waits_for(go_on: asyncio.Event) -> Callable[[Batch], Coroutine[Any, Any, Outcomes]]:
-    """What dies over its first batch, and echoes the others as soon as it may."""
+    """Behaviour that dies over the first batch, and echoes all others once the event is set."""
     deaths = iter([True])
 
     async def dies_once(batch: Batch) -> Outcomes:
@@ -272,7 +272,7 @@ def _dies_once_and_waits_for(go_on: asyncio.Event) -> Callable[[Batch], Coroutin
 
 
 async def test_while_one_worker_tries_suspects_the_others_serve() -> None:
-    """No second one is emptied for them: what comes goes to those that have room."""
+    """No second worker is kept free for suspects: new sentences go to it."""
     go_on = asyncio.Event()
     dies_once = _dies_once_and_waits_for(go_on)
     first, second = Lanes(dies_once), Lanes(dies_once)
@@ -281,7 +281,7 @@ async def test_while_one_worker_tries_suspects_the_others_serve() -> None:
     waiting = [batcher.enqueue(TranslationRequest(source), Options(), TURN) for source in "abcd"]
     await until(lambda: sorted(map(len, (first.batches, second.batches))) == [1, 2])
     waiting.append(batcher.enqueue(TranslationRequest("e"), Options(), TURN))
-    async with asyncio.timeout(20):  # rather than for ever
+    async with asyncio.timeout(20):  # fail instead of hanging
         await until(lambda: ["e"] in [*first.batches, *second.batches])
     assert not any(future.done() for future in waiting)
     go_on.set()
@@ -290,7 +290,7 @@ async def test_while_one_worker_tries_suspects_the_others_serve() -> None:
 
 
 async def test_a_suspect_has_no_company(bench: Callable[..., Bench]) -> None:
-    """What comes while a sentence is tried over which a worker has died is not lost with it, but waits."""
+    """While a suspect is retried other sentences wait, so that they are not lost if it kills another worker."""
     go_on = asyncio.Event()
     dies_once = _dies_once_and_waits_for(go_on)
     used = bench(dies_once)
@@ -304,7 +304,7 @@ async def test_a_suspect_has_no_company(bench: Callable[..., Bench]) -> None:
 
 
 async def test_second_death_is_an_error(bench: Callable[..., Bench]) -> None:
-    """The sentence that kills workers is given up, and takes none of its batch mates with it."""
+    """A sentence that kills two workers is given up; the others in its batch are translated."""
 
     async def poisoned(batch: Batch) -> Outcomes:
         if any(job.request.source == "poison" for job in batch.jobs):
@@ -318,7 +318,7 @@ async def test_second_death_is_an_error(bench: Callable[..., Bench]) -> None:
 
 
 async def test_unforeseen_error_does_not_leave_callers_waiting(bench: Callable[..., Bench]) -> None:
-    """Even a bug of our own reaches every caller of its batch, and the next batch is served."""
+    """A bug is reported to every caller of its batch, and the next batch is served."""
     failures = iter([True])
 
     async def buggy(batch: Batch) -> Outcomes:
@@ -333,7 +333,7 @@ async def test_unforeseen_error_does_not_leave_callers_waiting(bench: Callable[.
 
 
 async def test_closing_answers_everybody(bench: Callable[..., Bench]) -> None:
-    """Whoever waits, in the queue or at a worker, is told that the service ends, and so is who comes later."""
+    """All callers, queued or at a worker, are told that the service is shutting down, and so are later ones."""
     used = bench(silent)
     callers = [asyncio.create_task(used.translate(text)) for text in "abcdefgh"]
     await until(lambda: bool(used.lanes.batches))
@@ -345,7 +345,7 @@ async def test_closing_answers_everybody(bench: Callable[..., Bench]) -> None:
 
 
 async def test_document_does_not_make_a_session_wait(bench: Callable[..., Bench]) -> None:
-    """The sentence of a session goes at once to a worker that is full of a document, and takes no place of its."""
+    """A session's sentence goes at once to a worker that is full of a document, without using the document's room."""
     gate = asyncio.Event()
     used = bench(gated(gate))
     document = [asyncio.create_task(used.translate(f"d{n}", Turn("document", "bulk"))) for n in range(12)]
@@ -360,7 +360,7 @@ async def test_document_does_not_make_a_session_wait(bench: Callable[..., Bench]
 
 
 async def test_dispatcher_that_fails_leaves_nobody_waiting(bench: Callable[..., Bench]) -> None:
-    """Whoever waits and whoever comes later is told, what a worker is at is finished, and it is logged and seen."""
+    """Waiting and later callers get the error, running sentences are finished, and the failure is logged and shown."""
     gate = asyncio.Event()
     used = bench(gated(gate))
     running = [asyncio.create_task(used.translate(text)) for text in "abcd"]
@@ -381,7 +381,7 @@ async def test_dispatcher_that_fails_leaves_nobody_waiting(bench: Callable[..., 
 
 
 async def test_worker_that_dies_after_the_dispatcher(bench: Callable[..., Bench]) -> None:
-    """A sentence that would be tried again is told, as nobody would."""
+    """With no dispatcher left to retry the sentence, its caller gets the error."""
     gate = asyncio.Event()
 
     async def dies(_batch: Batch) -> Outcomes:
@@ -400,7 +400,7 @@ async def test_worker_that_dies_after_the_dispatcher(bench: Callable[..., Bench]
 
 
 async def test_each_caller_gets_an_error_of_its_own(bench: Callable[..., Bench]) -> None:
-    """Whoever says in an error which sentence that was says it to nobody else."""
+    """Errors are not shared, since a caller may add to its own which sentence it was about."""
 
     async def poisoned(batch: Batch) -> Outcomes:
         raise WorkerDiedError
@@ -413,7 +413,7 @@ async def test_each_caller_gets_an_error_of_its_own(bench: Callable[..., Bench])
 
 
 async def test_closing_answers_what_a_worker_was_just_given(bench: Callable[..., Bench]) -> None:
-    """Before anybody listens to the worker, too, a sentence is told that the service ends, not left to its deadline."""
+    """Even if nobody listens to the worker yet, the caller is told of the shutdown, not left to its deadline."""
     used = bench(deadline=20)
     caller = asyncio.create_task(used.translate("a"))
     await until(lambda: queued(used.batcher) == 1)
@@ -425,7 +425,7 @@ async def test_closing_answers_what_a_worker_was_just_given(bench: Callable[...,
 
 
 async def test_states_that_workers_had_kept_are_counted(bench: Callable[..., Bench]) -> None:
-    """What a worker says of its cache is added up over the batches."""
+    """The workers' reports of cache use are summed over all batches."""
 
     async def keeps(batch: Batch) -> Outcomes:
         return replace(await echo(batch), cache_use=CacheUse(hits=3, misses=1))

@@ -1,4 +1,4 @@
-"""Which folders can be loaded from."""
+"""Which folders bundles can be loaded from."""
 
 import asyncio
 import os
@@ -22,13 +22,13 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_bundle_is_found_by_the_name_of_its_folder(root: Path) -> None:
-    """Nothing but its name is asked for."""
+    """The name of its folder is all that is needed."""
     assert BundleFolders([], root).find("inside") == root / "inside"
 
 
 @pytest.mark.parametrize("asked", ["", ".", "..", "../outside", "inside/../../outside", "missing", "link", "loop"])
 def test_nothing_outside_the_root_is_found(root: Path, tmp_path: Path, asked: str) -> None:
-    """Neither by a path nor through a symbolic link; what is no bundle is not found either."""
+    """Neither a path nor a symbolic link leads outside; a name that is not a bundle is not found either."""
     outside = bundle(tmp_path / "outside")
     (root / "link").symlink_to(outside)
     (root / "loop").symlink_to(root / "loop")
@@ -39,13 +39,13 @@ def test_nothing_outside_the_root_is_found(root: Path, tmp_path: Path, asked: st
 
 
 def test_symbolic_link_within_the_root_is_followed(root: Path) -> None:
-    """A name may stand for a version; what is loaded stays that version when the link moves on."""
+    """A link may stand for a version; it is resolved, so that what is loaded does not change with the link."""
     (root / "current").symlink_to("inside")
     assert BundleFolders([], root).find("current") == root / "inside"
 
 
 def test_settings_may_name_bundles_under_the_root_and_anywhere_else(root: Path, tmp_path: Path) -> None:
-    """A name is one under the root; so is a path that leads there; any other path is itself."""
+    """A bundle under the root is named by its folder, even if it was given as a path; others by their path."""
     elsewhere = bundle(tmp_path / "elsewhere")
     folders = BundleFolders([Path("inside"), elsewhere], root)
     assert folders.named == ("inside", str(elsewhere))
@@ -54,7 +54,7 @@ def test_settings_may_name_bundles_under_the_root_and_anywhere_else(root: Path, 
 
 
 def test_without_a_root_a_name_is_a_path(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the settings name is found from where the service was started, and nothing else is."""
+    """Only bundles from the settings are found, relative to the working directory."""
     monkeypatch.chdir(root)
     folders = BundleFolders([Path("inside")], None)
     assert folders.find("inside") == root / "inside"
@@ -63,13 +63,13 @@ def test_without_a_root_a_name_is_a_path(root: Path, monkeypatch: pytest.MonkeyP
 
 
 async def test_what_cannot_be_looked_at_is_a_bundle_error(root: Path) -> None:
-    """A name that no file system knows here, a folder without permission there."""
+    """For example, a name that is too long for the file system."""
     with pytest.raises(BundleError, match="File name too long"):
         await BundleFolders([], root).read("x" * 300)
 
 
 async def test_links_that_lead_to_each_other_are_no_bundle(tmp_path: Path) -> None:
-    """Whoever has such a link in the settings is told so, as of any other folder that cannot be read."""
+    """Such a link in the settings is reported like any other folder that cannot be read."""
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
     with pytest.raises(BundleError, match="Too many levels of symbolic links"):
@@ -78,18 +78,18 @@ async def test_links_that_lead_to_each_other_are_no_bundle(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["none", "n" * 300])
 def test_root_that_is_no_folder(tmp_path: Path, name: str) -> None:
-    """Or cannot be asked for: one sentence says so."""
+    """A root that is missing, or whose name is too long, is reported in one sentence."""
     with pytest.raises(BundleError, match="is not a folder"):
         BundleFolders([], tmp_path / name)
 
 
 async def test_a_disk_that_does_not_answer_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who asks is told so, and what it has of the disk is not asked for again; once it answers, all is well."""
+    """The caller gets an error, and no further read is started meanwhile; once the disk answers, all is well."""
     monkeypatch.setattr(disk, "READ_SECONDS", 0.2)
     sound, manifest = bundle(tmp_path / "bundle"), tmp_path / "bundle" / "manifest.json"
     text = manifest.read_text()
     manifest.unlink()
-    os.mkfifo(manifest)  # to read it waits until somebody writes
+    os.mkfifo(manifest)  # reading it blocks until somebody writes
     folders = BundleFolders([sound], None)
     with pytest.raises(BundleError, match=r"not answered within 0\.2 s"):
         await folders.read(str(sound))

@@ -1,4 +1,4 @@
-"""Which model serves what."""
+"""Which model serves which request."""
 
 import asyncio
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from tests.support.servers import bundle
 
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Catalogue:
-    """Two models of one pair and one of another; their workers are of no concern here."""
+    """Two models of one language pair and one of another, without workers."""
     manifests = [
         Manifest.load(bundle(tmp_path / name, name=name, source=source, target=target))
         for name, source, target in (("first", "ja", "en"), ("second", "ja", "en"), ("german", "EN", "de"))
@@ -32,19 +32,19 @@ def catalogue(tmp_path: Path) -> Catalogue:
 
 
 def model_of(used: Bench, folder: Path) -> Model:
-    """A model with the batcher of a bench, and a pool that has started no worker."""
+    """A model with the batcher of a bench, and a pool without started workers."""
     pool = WorkerPool(partial(Worker.start, cast(WorkerCommand, None)), 1, used.metrics)
     return Model(Manifest.load(bundle(folder)), pool, cast("Batcher[Worker]", used.batcher), "bench")
 
 
 def test_first_of_a_pair_is_its_default(catalogue: Catalogue) -> None:
-    """Without a name the pair decides; languages know no case."""
+    """Without a name the language pair decides, regardless of case."""
     assert catalogue.choose("ja", "en", None).name == "first"
     assert catalogue.choose("en", "de", None).name == "german"
 
 
 def test_a_region_is_served_by_a_model_without(catalogue: Catalogue) -> None:
-    """A tag is shortened until it is served (RFC 4647); what is served is never made more special."""
+    """A requested tag is shortened until a model serves it (RFC 4647), but never extended."""
     assert catalogue.choose("ja-jp", "en-us", None).name == "first"
     assert catalogue.choose("ja", "en-latn-gb", "second").name == "second"
     with pytest.raises(LanguagePairError, match="no model serves jpx-jp-en"):
@@ -52,14 +52,14 @@ def test_a_region_is_served_by_a_model_without(catalogue: Catalogue) -> None:
 
 
 def test_name_chooses_among_the_models_of_a_pair(catalogue: Catalogue) -> None:
-    """Any model can be asked for, for its own pair only."""
+    """Any model can be requested by name, but only for its own language pair."""
     assert catalogue.choose("ja", "en", "second").name == "second"
     with pytest.raises(LanguagePairError, match="model german"):
         catalogue.choose("ja", "en", "german")
 
 
 def test_what_is_served_is_named_where_something_else_is_asked_for(catalogue: Catalogue) -> None:
-    """A refusal says what one could have asked for."""
+    """A refusal lists what could have been requested."""
     with pytest.raises(LanguagePairError) as pair:
         catalogue.choose("en", "ja", None)
     assert pair.value.extras == {"pairs": ["en-de", "ja-en"]}
@@ -69,7 +69,7 @@ def test_what_is_served_is_named_where_something_else_is_asked_for(catalogue: Ca
 
 
 async def test_model_that_is_not_dispatched_is_not_ready(bench: Callable[..., Bench], catalogue: Catalogue) -> None:
-    """Workers without one that feeds them serve nobody, so requests should go elsewhere."""
+    """Workers without a dispatcher to feed them serve nobody, so requests should go elsewhere."""
     used, living = bench(), SimpleNamespace(alive=1)
     manifest = catalogue.models[0].manifest
     model = Model(manifest, cast(WorkerPool, living), cast("Batcher[Worker]", used.batcher), "first")
@@ -82,7 +82,7 @@ async def test_model_that_is_not_dispatched_is_not_ready(bench: Callable[..., Be
 
 
 def test_first_of_what_is_left_is_the_default(catalogue: Catalogue) -> None:
-    """Once a model is out, nobody finds it, and the next of its pair takes its place."""
+    """Once a model is removed it is not found any more, and the next one of its pair becomes the default."""
     first, second, german = catalogue.models
     assert catalogue.is_default(first)
     assert not catalogue.is_default(second)
@@ -94,7 +94,7 @@ def test_first_of_what_is_left_is_the_default(catalogue: Catalogue) -> None:
 
 
 def test_session_keeps_the_bundle_that_it_began_with(catalogue: Catalogue, tmp_path: Path) -> None:
-    """Another bundle of the same name is another model, and so is none."""
+    """A session is not continued by another bundle of the same name, nor when there is none of that name."""
     first = catalogue.models[0]
     assert catalogue.for_session("first", first.fingerprint) is first
     newer = Manifest.load(bundle(tmp_path / "newer", name="first", accent="!"))
@@ -106,7 +106,7 @@ def test_session_keeps_the_bundle_that_it_began_with(catalogue: Catalogue, tmp_p
 
 
 async def test_model_that_is_held_goes_on_after_it_is_retired(tmp_path: Path, bench: Callable[..., Bench]) -> None:
-    """Whoever has begun with it can go on with it, sentence by sentence; then it ends."""
+    """Holders can go on translating sentence by sentence; the model ends when the last has released it."""
     used = bench()
     model = model_of(used, tmp_path)
     with model.hold(), model.hold():
@@ -121,7 +121,7 @@ async def test_model_that_is_held_goes_on_after_it_is_retired(tmp_path: Path, be
 
 
 async def test_model_that_is_retired_answers_what_it_has(tmp_path: Path, bench: Callable[..., Bench]) -> None:
-    """Also what nobody holds it for."""
+    """Even sentences for which nobody holds the model are answered."""
     used = bench()
     model = model_of(used, tmp_path)
     waiting = asyncio.create_task(used.translate("a"))
@@ -133,7 +133,7 @@ async def test_model_that_is_retired_answers_what_it_has(tmp_path: Path, bench: 
 async def test_model_that_is_held_without_end_ends_all_the_same(
     tmp_path: Path, bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever takes ever so long over a document is told so, and keeps no memory from another model."""
+    """An endless document gets an error eventually, and does not keep another model from the memory."""
     monkeypatch.setattr(catalogue_module, "LONGEST_HOLD_SECONDS", 0.05)
     used = bench()
     model = model_of(used, tmp_path)

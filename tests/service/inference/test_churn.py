@@ -1,4 +1,4 @@
-"""Everything at once: real workers on a real model, which die, and callers who leave or are too late."""
+"""Everything at once: real workers with a real model are killed, and callers leave or run out of time."""
 
 import asyncio
 import os
@@ -33,7 +33,7 @@ from tests.support.lanes import queued
 STRATEGIES: tuple[Strategy, ...] = ("direct", "sentence")
 OPTIONS = [Options(strategy, beam_size) for strategy, beam_size in product(STRATEGIES, (1, 4))]
 TOO_SHORT = 0.001
-"""Seconds within which no worker answers."""
+"""A deadline in seconds that no worker can meet."""
 SAMPLE_SECONDS = 0.25
 
 Asked = tuple[TranslationRequest, Options]
@@ -41,7 +41,7 @@ Asked = tuple[TranslationRequest, Options]
 
 @dataclass(frozen=True)
 class Plan:
-    """How much of it."""
+    """The extent of a test."""
 
     requests: int
     seconds: float
@@ -50,7 +50,7 @@ class Plan:
 
 @dataclass
 class Churn:
-    """Callers who come at a steady pace, and what becomes of them."""
+    """Callers who come at a steady pace, and how their calls end."""
 
     batcher: Batcher[Worker]
     answers: dict[Asked, Translation]
@@ -59,7 +59,7 @@ class Churn:
     wrong: list[Asked] = field(default_factory=list)
 
     async def run(self, plan: Plan) -> None:
-        """Let all callers come, and wait for each."""
+        """Make all calls, and wait for all to end."""
         asked = list(self.answers)
         async with asyncio.TaskGroup() as callers:
             began = asyncio.get_running_loop().time()
@@ -69,7 +69,7 @@ class Churn:
                 await asyncio.sleep(max(0.0, ahead))
 
     async def _call(self, number: int, asked: Asked) -> None:
-        """One in ten is cancelled while it waits or is translated, one in ten has too little time."""
+        """Make one call; one in ten is cancelled while it waits or is translated, one in ten has too little time."""
         turn = Turn(f"flow {self.drawn.randrange(20)}", self.drawn.choice(PRIORITIES))
         deadline = moment_in(TOO_SHORT if number % 10 == 1 else None)
         future = self.batcher.enqueue(*asked, turn)
@@ -95,7 +95,7 @@ class Churn:
 
 
 async def kill(pool: WorkerPool, seconds: float, killed: list[int]) -> None:
-    """Kill a worker now and then, in turn; the last one lives as long as all this takes."""
+    """Kill a worker now and then, in turn; only the last one is spared."""
     for slot in cycle(range(pool.size - 1)):
         await asyncio.sleep(seconds)
         victim = pool._workers[slot]
@@ -105,14 +105,14 @@ async def kill(pool: WorkerPool, seconds: float, killed: list[int]) -> None:
 
 
 async def watch(pool: WorkerPool, samples: list[tuple[int, int]]) -> None:
-    """Note what this process holds, and the worker that nobody kills."""
+    """Record the memory of this process, and of the worker that is never killed."""
     while True:
         await asyncio.sleep(SAMPLE_SECONDS)
         samples.append((psutil.Process().memory_info().rss, pool._workers[pool.size - 1].memory()))
 
 
 def answers(bundle: Path, seed: int) -> dict[Asked, Translation]:
-    """Sentences of all lengths, with and without context, and what each gets alone."""
+    """Sentences of all lengths, with and without context, and the translation of each by itself."""
     drawn, runtime = random.Random(seed), Runtime.load(bundle, compute_type="float32")
     found: dict[Asked, Translation] = {}
     for document in documents(6):
@@ -126,7 +126,7 @@ def answers(bundle: Path, seed: int) -> dict[Asked, Translation]:
 
 
 async def churned(bundle: Path, plan: Plan) -> tuple[Churn, list[int], Sequence[tuple[int, int]], Metrics]:
-    """All of it on three workers: the callers, who was killed, and what was held when."""
+    """Run a plan on three workers; returns the calls, the killed workers, the memory samples and the metrics."""
     metrics = Metrics()
     command = WorkerCommand(bundle, Manifest.load(bundle).fingerprint, "cpu", "float32", 60.0, 60.0, TRANSLATOR)
     pool = WorkerPool(partial(Worker.start, command), 3, metrics)
@@ -146,7 +146,7 @@ async def churned(bundle: Path, plan: Plan) -> tuple[Churn, list[int], Sequence[
 
 
 def check(churn: Churn, plan: Plan) -> None:
-    """Everybody was told something, and nobody something wrong."""
+    """Check that every call ended, and that no answer was wrong."""
     assert churn.wrong == []
     assert sum(churn.ends.values()) == plan.requests
     assert set(churn.ends) == {"answered", "cancelled", "too late"}
@@ -162,7 +162,7 @@ def tiny_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def test_everybody_is_answered_whatever_dies(tiny_bundle: Path) -> None:
-    """Workers are killed, callers leave or are too late: each of the others gets what it would get alone."""
+    """Although workers are killed and callers leave or are too late, each of the others gets the right answer."""
     plan = Plan(requests=300, seconds=4.0, kill_seconds=2.5)
     churn, killed, _, metrics = await churned(tiny_bundle, plan)
     check(churn, plan)
@@ -173,7 +173,7 @@ async def test_everybody_is_answered_whatever_dies(tiny_bundle: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 async def test_twenty_thousand_requests_leave_nothing_behind(tiny_bundle: Path) -> None:
-    """The same for minutes: memory stays where it was."""
+    """The same for minutes, with no growth in memory."""
     plan = Plan(requests=20_000, seconds=480.0, kill_seconds=30.0)
     churn, killed, samples, _ = await churned(tiny_bundle, plan)
     check(churn, plan)

@@ -1,4 +1,4 @@
-"""What a worker does between the orders that it gets, without a process around it."""
+"""What a worker does between orders, without a process around it."""
 
 from collections.abc import Collection, Mapping
 
@@ -15,9 +15,9 @@ GREEDY, BEAM = Options(beam_size=1), Options(beam_size=4)
 
 
 class Countdown:
-    """Translates a text in as many steps as it has letters; keeps in `steps` which options had theirs.
+    """Translates a text in as many steps as it has letters; `steps` records the options of each step.
 
-    A step takes as many seconds as it has texts, by the clock `now`.
+    By the clock `now`, a step takes as many seconds as it has texts.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Countdown:
         self.seconds = 0
 
     def now(self) -> float:
-        """How late it is."""
+        """The time."""
         return float(self.seconds)
 
     def check(self, request: TranslationRequest, options: Options) -> None:
@@ -34,7 +34,7 @@ class Countdown:
             raise RequestError("the model refuses this sentence")
 
     def cache_use(self) -> CacheUse:
-        """As if every step used the cache once."""
+        """One hit per step."""
         return CacheUse(hits=len(self.steps))
 
     def flow(self, options: Options) -> "CountdownFlow":
@@ -43,7 +43,7 @@ class Countdown:
 
 
 class CountdownFlow:
-    """What is left of each text."""
+    """The texts in progress, with the number of letters left of each."""
 
     def __init__(self, options: Options, translator: Countdown) -> None:
         self._options = options
@@ -52,15 +52,15 @@ class CountdownFlow:
 
     @property
     def running(self) -> int:
-        """Texts that are not done."""
+        """The number of unfinished texts."""
         return len(self._left)
 
     def add(self, requests: Mapping[int, TranslationRequest]) -> None:
-        """Begin."""
+        """Add texts."""
         self._left |= {key: (request.source, len(request.source)) for key, request in requests.items()}
 
     def step(self) -> list[tuple[int, Translation]]:
-        """A letter of each."""
+        """Do one letter of each text."""
         assert self._left
         self._translator.steps.append(self._options)
         self._translator.seconds += len(self._left)
@@ -69,19 +69,19 @@ class CountdownFlow:
         return [(key, translation(self._left.pop(key)[0])) for key in done]
 
     def drop(self, keys: Collection[int]) -> None:
-        """Forget some."""
+        """Drop texts."""
         for key in keys:
             self._left.pop(key, None)
 
 
 def batch(options: Options, priority: Priority = "interactive", **texts: str) -> Batch:
-    """Sentences by names `n1`, `n2` and so on, which say their numbers."""
+    """A batch of sentences, whose numbers are given by names `n1`, `n2` and so on."""
     jobs = tuple(Job(int(name[1:]), TranslationRequest(text)) for name, text in texts.items())
     return Batch(options, jobs, priority)
 
 
 def said(outcomes: Outcomes | None) -> dict[int, str | None]:
-    """What is said of each number: the text, the code of a failure, or None."""
+    """The outcome of each number: the text, the code of a failure, or None."""
     if outcomes is None:
         return {}
     return {outcome.number: _shown(outcome.result) for outcome in outcomes.outcomes}
@@ -94,7 +94,7 @@ def _shown(result: Translation | Failure | None) -> str | None:
 
 
 def test_each_sentence_is_answered_when_it_is_done() -> None:
-    """A short one that comes later is answered before a long one, and a refused one at once."""
+    """A short sentence that comes later is answered before a long one, and a refused one at once."""
     desk = Desk(Countdown(), NO_TRACER)
     desk.take(batch(GREEDY, n1="long", n2="a", n3="refuse"))
     assert said(desk.work()) == {3: "invalid_request", 2: "a"}
@@ -104,7 +104,7 @@ def test_each_sentence_is_answered_when_it_is_done() -> None:
 
 
 def test_options_take_turns() -> None:
-    """Sentences of different options are in no common step; none waits for the end of the others."""
+    """Sentences with different options never share a step, and none has to wait for the others to end."""
     translator = Countdown()
     desk = Desk(translator, NO_TRACER, translator.now)
     desk.take(batch(GREEDY, n1="xxxx"))
@@ -115,7 +115,7 @@ def test_options_take_turns() -> None:
 
 
 def test_options_that_come_later_take_turns_at_once() -> None:
-    """What others have had before gives them no time of their own to make up for."""
+    """Newcomers are not compensated for time that others had before they came."""
     translator = Countdown()
     desk = Desk(translator, NO_TRACER, translator.now)
     desk.take(batch(GREEDY, n1="x" * 20))
@@ -129,7 +129,7 @@ def test_options_that_come_later_take_turns_at_once() -> None:
 
 
 def test_options_whose_steps_take_long_have_no_more_time_than_others() -> None:
-    """Sixteen sentences done whole hold up a sentence that is decoded word by word by one such step, not by all."""
+    """A sentence with quick steps waits for a single step of sixteen other sentences, not for all their steps."""
     translator = Countdown()
     desk = Desk(translator, NO_TRACER, translator.now)
     desk.take(batch(BEAM, **{f"n{number}": "x" * 40 for number in range(20, 36)}))
@@ -143,7 +143,7 @@ def test_options_whose_steps_take_long_have_no_more_time_than_others() -> None:
 
 
 def test_a_spoken_sentence_waits_for_no_document() -> None:
-    """It is done after its own steps and a share of the documents', however many sentences these have."""
+    """An interactive sentence takes its own steps plus a share for documents, however many sentences these have."""
     translator = Countdown()
     desk = Desk(translator, NO_TRACER, translator.now)
     desk.take(batch(BEAM, "bulk", **{f"n{number}": "x" * 40 for number in range(20, 52)}))
@@ -156,7 +156,7 @@ def test_a_spoken_sentence_waits_for_no_document() -> None:
 
 
 def test_a_document_that_comes_waits_for_what_is_spoken() -> None:
-    """Time in which no document waited is owed to none."""
+    """Documents are owed nothing for time in which none was waiting."""
     translator = Countdown()
     desk = Desk(translator, NO_TRACER, translator.now)
     desk.take(batch(BEAM, "bulk", n1="x"))
@@ -170,7 +170,7 @@ def test_a_document_that_comes_waits_for_what_is_spoken() -> None:
 
 
 def test_documents_have_their_share_of_the_time() -> None:
-    """However many sentences are spoken; and all of it when none is."""
+    """Documents get their share however many interactive sentences there are, and all of the time if there are none."""
     translator = Countdown()
     desk = Desk(translator, NO_TRACER, translator.now)
     desk.take(batch(BEAM, "bulk", n1="x" * 30, n2="x" * 30))
@@ -185,7 +185,7 @@ def test_documents_have_their_share_of_the_time() -> None:
 
 
 def test_what_is_dropped_costs_no_further_step() -> None:
-    """It is said to be dropped, once; what has been answered, or was never asked, is not."""
+    """A drop is confirmed once, but not if the sentence was already answered or is unknown."""
     translator = Countdown()
     desk = Desk(translator, NO_TRACER)
     desk.take(batch(GREEDY, n1="xxxx", n2="y"))
@@ -200,7 +200,7 @@ def test_what_is_dropped_costs_no_further_step() -> None:
 
 
 def test_time_and_cache_use_are_told_once() -> None:
-    """Each answer tells what was spent since the last one."""
+    """Each answer reports the time and cache use since the previous one."""
     seconds = iter(range(100))
     desk = Desk(Countdown(), NO_TRACER, lambda: float(next(seconds)))
     desk.take(batch(GREEDY, n1="xx", n2="yyy"))

@@ -1,4 +1,4 @@
-"""A document's way through the queue."""
+"""The path of a document through the queue."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def _window(size: int, following: int = 0) -> Callable[[int], tuple[int, int]]:
 
 
 class _Asked:
-    """What has been queued, translated on demand."""
+    """Records requests, which a test answers one by one."""
 
     def __init__(self) -> None:
         self.requests: list[TranslationRequest] = []
@@ -40,7 +40,7 @@ class _Asked:
 
 
 async def test_translations_come_in_order() -> None:
-    """Whatever is ready first: the order is the document's."""
+    """Whichever is ready first, translations come in the document's order."""
     asked = _Asked()
     queue = asked.queue("abc")
     for position in (2, 0, 1):
@@ -49,7 +49,7 @@ async def test_translations_come_in_order() -> None:
 
 
 async def test_slow_reader_makes_no_room() -> None:
-    """What is queued, translated and not yet read is never more than there is room for."""
+    """Sentences that are queued or translated but not yet read never exceed the room."""
     asked = _Asked()
     queue = asked.queue("abcdef", room=2)
     asked.answer(0)
@@ -63,7 +63,7 @@ async def test_slow_reader_makes_no_room() -> None:
 
 
 async def test_room_may_change() -> None:
-    """In a crowd a document brings no more until it has less in the queue."""
+    """If the room shrinks, a document queues nothing more until it has fewer sentences in the queue."""
     asked, room = _Asked(), [3]
     queue = DocumentQueue("abcdefgh", "", asked.enqueue, around=_window(0), room=lambda: room[0], in_turn=False)
     sizes = []
@@ -78,7 +78,7 @@ async def test_room_may_change() -> None:
 
 
 async def test_sentence_reads_those_around_it() -> None:
-    """Up to the window before it, the given context first, and as many after it as the model reads."""
+    """A sentence's context is the window before it, which may reach into the given context, and what follows it."""
     asked = _Asked()
     queue = DocumentQueue("cde", "ab", asked.enqueue, around=_window(2, following=1), room=lambda: 9, in_turn=False)
     read = [
@@ -91,9 +91,9 @@ async def test_sentence_reads_those_around_it() -> None:
 
 @given(sentences=st.text(max_size=6), context=st.text(max_size=4), size=st.integers(0, 4))
 async def test_window_is_the_end_of_what_came_before(sentences: str, context: str, size: int) -> None:
-    """Whatever the document: never the sentence itself, never a later one, never more than the window.
+    """Preceding context never includes the sentence itself or a later one, nor more than the window.
 
-    What has no words is not counted, and has no context itself.
+    Sentences without words are left out, and have no context themselves.
     """
     asked = _Asked()
     queue = DocumentQueue(sentences, context, asked.enqueue, around=_window(size), room=lambda: 99, in_turn=False)
@@ -104,7 +104,7 @@ async def test_window_is_the_end_of_what_came_before(sentences: str, context: st
 
 
 async def test_target_context() -> None:
-    """Where translations are read, a sentence is queued when the one before it is done; context has none."""
+    """If the model reads translations, a sentence is queued when the previous one is done; given context has none."""
     asked = _Asked()
     queue = asked.queue("abc", "x", in_turn=True)
     for position in range(3):
@@ -117,7 +117,7 @@ async def test_target_context() -> None:
 
 
 async def test_error_names_its_position() -> None:
-    """Those before it are given first; the error says where the sentence stands, the context not counted."""
+    """Sentences before it come first; its position in the error does not count the context."""
     asked = _Asked()
     queue = asked.queue("abc", "xy")
     asked.futures[2].set_exception(RequestError("it is bad"))
@@ -132,7 +132,7 @@ async def test_error_names_its_position() -> None:
 
 
 async def test_waiting_has_an_end() -> None:
-    """Nobody waits longer than he wants to; the end of the document is something to be ready for."""
+    """`ready` waits no longer than asked; the end of the document counts as ready."""
     asked = _Asked()
     queue = asked.queue("a")
     assert not await queue.ready(0)
@@ -145,7 +145,7 @@ async def test_waiting_has_an_end() -> None:
 
 
 async def test_closing_takes_what_waits_out_of_the_queue(bench: Callable[..., Bench]) -> None:
-    """What nobody reads any more reaches no worker, and an error that nobody asks for is no warning."""
+    """Sentences that nobody will read reach no worker, and an error that nobody retrieves causes no warning."""
     gate = asyncio.Event()
 
     async def gated(batch: Batch) -> Outcomes:
@@ -172,7 +172,7 @@ async def test_closing_takes_what_waits_out_of_the_queue(bench: Callable[..., Be
 
 
 async def test_errors_that_nobody_asks_for_are_no_warning() -> None:
-    """A document is closed because of one error; that there were others is not a fault of the program."""
+    """One error closes a document; others that nobody retrieves must not be reported as a bug by asyncio."""
     complaints: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, complaint: complaints.append(complaint))
     asked = _Asked()
@@ -186,7 +186,7 @@ async def test_errors_that_nobody_asks_for_are_no_warning() -> None:
 
 
 async def test_end_of_the_service_takes_nothing_that_is_done(bench: Callable[..., Bench]) -> None:
-    """What is translated is given, however slow the reader; then the error says where the document has ended."""
+    """Finished translations are still delivered to a slow reader; then the error says where the document broke off."""
     used = bench()
     queue = DocumentQueue(
         "abcd",

@@ -1,4 +1,4 @@
-"""Frames between the steps of a worker's work."""
+"""The frames that a worker receives between steps."""
 
 import socket
 import threading
@@ -11,20 +11,20 @@ from service.inference.wire import HEADER
 
 
 def frame(body: bytes) -> bytes:
-    """A body with its length before it."""
+    """A body preceded by its length."""
     return HEADER.pack(len(body)) + body
 
 
 @pytest.fixture
 def ends() -> Iterator[tuple[socket.socket, Inbox]]:
-    """The sender's end of a connection, and what receives at the other."""
+    """The sender's end of a connection, and the inbox at the other end."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         yield ours, Inbox(theirs)
 
 
 def test_frames_come_whole_and_in_order(ends: tuple[socket.socket, Inbox]) -> None:
-    """Whatever pieces the socket delivers; without waiting, nothing is something too."""
+    """This holds for any pieces that the socket delivers; without waiting, there may be no frames."""
     ours, inbox = ends
     assert inbox.frames(wait=False) == []
     large = frame(b"x" * 100_000)
@@ -38,7 +38,7 @@ def test_frames_come_whole_and_in_order(ends: tuple[socket.socket, Inbox]) -> No
 
 
 def test_waiting_goes_on_until_a_frame_is_whole(ends: tuple[socket.socket, Inbox]) -> None:
-    """Half a frame wakes nobody."""
+    """Half a frame does not end the wait."""
     ours, inbox = ends
     ours.sendall(frame(b"one")[:5])
     rest = threading.Timer(0.05, ours.sendall, [frame(b"one")[5:]])
@@ -48,7 +48,7 @@ def test_waiting_goes_on_until_a_frame_is_whole(ends: tuple[socket.socket, Inbox
 
 
 def test_end_of_the_other_side_is_the_end(ends: tuple[socket.socket, Inbox]) -> None:
-    """Nobody is left to answer, also not what came last."""
+    """Nobody is left to receive answers, so even the last frame is ignored."""
     ours, inbox = ends
     ours.sendall(frame(b"one"))
     ours.close()

@@ -1,4 +1,4 @@
-"""Worker processes, real ones, on the stand-in runtime."""
+"""Real worker processes on the stand-in runtime."""
 
 import asyncio
 import os
@@ -31,19 +31,19 @@ from tests.support.servers import bundle, children
 
 
 def command(folder: Path, *, timeout: float = 60.0) -> WorkerCommand:
-    """How to start a worker on the stand-in runtime."""
+    """The command that starts a worker on the stand-in runtime."""
     fingerprint = Manifest.load(folder).fingerprint
     return WorkerCommand(folder, fingerprint, "cpu", "auto", timeout, 60.0, stand_in.LOAD)
 
 
 def batch(*sources: str, first: int = 0) -> Batch:
-    """Sentences after one that precedes them all, numbered from `first`."""
+    """A batch of sentences, numbered from `first`, each with the same preceding sentence."""
     requests = (TranslationRequest(source, (Sentence("before"),)) for source in sources)
     return Batch(Options(), tuple(Job(first + number, request) for number, request in enumerate(requests)))
 
 
 async def answers(worker: Worker, count: int) -> dict[int, Translation | Failure | None]:
-    """The next so many outcomes, by number."""
+    """The next `count` outcomes, by number."""
     found: dict[int, Translation | Failure | None] = {}
     while len(found) < count:
         found |= {outcome.number: outcome.result for outcome in (await worker.receive()).outcomes}
@@ -51,7 +51,7 @@ async def answers(worker: Worker, count: int) -> dict[int, Translation | Failure
 
 
 async def translated(worker: Worker, *sources: str) -> list[Translation | Failure | None]:
-    """What a worker that has nothing else to do makes of sentences."""
+    """The results for sentences from a worker that is otherwise idle."""
     worker.send(batch(*sources))
     found = await answers(worker, len(sources))
     return [found[number] for number in range(len(sources))]
@@ -59,7 +59,7 @@ async def translated(worker: Worker, *sources: str) -> list[Translation | Failur
 
 @pytest.fixture
 async def pool(stand_in_bundle: Path) -> AsyncIterator[WorkerPool]:
-    """Two workers."""
+    """A pool of two workers."""
     metrics = Metrics()
     pool = WorkerPool(partial(Worker.start, command(stand_in_bundle)), 2, metrics)
     await pool.open()
@@ -68,7 +68,7 @@ async def pool(stand_in_bundle: Path) -> AsyncIterator[WorkerPool]:
 
 
 async def test_each_sentence_comes_back(stand_in_bundle: Path) -> None:
-    """Each sentence of a batch gets its result or its error, by its number."""
+    """Each sentence of a batch gets its own result or error, by number."""
     worker = await Worker.start(command(stand_in_bundle))
     found = await translated(worker, "one", "refuse", "二")
     await worker.stop()
@@ -78,7 +78,7 @@ async def test_each_sentence_comes_back(stand_in_bundle: Path) -> None:
 
 
 async def test_process_that_cannot_be_started(stand_in_bundle: Path) -> None:
-    """Where the machine has nothing left to start a process with, it is said of the bundle, and nothing is left."""
+    """If the machine has no resources to start a process, the error says so."""
     asked = command(stand_in_bundle)
     most, hardest = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hardest))
@@ -91,7 +91,7 @@ async def test_process_that_cannot_be_started(stand_in_bundle: Path) -> None:
 
 
 async def test_bundle_that_cannot_be_served_is_reported_in_the_workers_words(tmp_path: Path) -> None:
-    """The start fails with the sentence that the runtime has about the bundle."""
+    """The start fails with the runtime's own message about the bundle."""
     bundle(tmp_path)
     (tmp_path / "damaged").touch()
     with pytest.raises(BundleError, match="damaged"):
@@ -99,7 +99,7 @@ async def test_bundle_that_cannot_be_served_is_reported_in_the_workers_words(tmp
 
 
 async def test_pool_that_cannot_start_leaves_no_process(tmp_path: Path) -> None:
-    """If one worker fails to load, none is left: neither it, nor one that has started meanwhile."""
+    """If one worker fails to load, none remains, not even one that has started meanwhile."""
     sound, damaged = bundle(tmp_path / "sound"), bundle(tmp_path / "damaged")
     (damaged / "damaged").touch()
     folders, started = iter((sound, damaged)), list[Worker]()
@@ -117,7 +117,7 @@ async def test_pool_that_cannot_start_leaves_no_process(tmp_path: Path) -> None:
 
 
 async def test_only_the_first_worker_tests_the_bundle(tmp_path: Path) -> None:
-    """A bundle that fails its self-test is refused; once it has passed, workers start without."""
+    """A bundle that fails its self-test is refused; once it has passed, further workers skip the test."""
     bundle(tmp_path)
     (tmp_path / "wrong").touch()
     with pytest.raises(SelfTestError, match="every translation is wrong"):
@@ -138,7 +138,7 @@ async def test_only_the_first_worker_tests_the_bundle(tmp_path: Path) -> None:
 
 
 async def test_one_by_one_ends_with_the_first_failure(tmp_path: Path) -> None:
-    """A bundle that cannot be served costs one process, not all."""
+    """A bundle that cannot be served costs only one process."""
     bundle(tmp_path)
     (tmp_path / "damaged").touch()
     started = 0
@@ -154,7 +154,7 @@ async def test_one_by_one_ends_with_the_first_failure(tmp_path: Path) -> None:
 
 
 async def test_folder_that_holds_another_bundle_by_now_is_refused(tmp_path: Path) -> None:
-    """A worker that starts later than the others has their bundle or none."""
+    """A worker that starts later than the others serves the same bundle or none."""
     started_with = command(bundle(tmp_path))
     bundle(tmp_path, accent="!")
     with pytest.raises(BundleError, match="no longer contains the bundle"):
@@ -162,14 +162,14 @@ async def test_folder_that_holds_another_bundle_by_now_is_refused(tmp_path: Path
 
 
 async def test_worker_that_ends_while_it_loads_is_reported(stand_in_bundle: Path) -> None:
-    """The error names the bundle and what the process ended with."""
+    """The error names the bundle and the exit status of the process."""
     broken = replace(command(stand_in_bundle), translator="tests.support.stand_in:missing")
     with pytest.raises(BundleError, match=f"{stand_in_bundle}.* ended while it loaded this bundle, with status 70"):
         await Worker.start(broken)
 
 
 async def test_worker_that_hangs_while_it_loads_is_killed(tmp_path: Path) -> None:
-    """A disk that hangs costs an error, and leaves no process behind."""
+    """A hanging disk leads to an error, and leaves no process behind."""
     bundle(tmp_path)
     (tmp_path / "held").touch()
     with pytest.raises(BundleError, match=r"has not loaded this bundle within 0\.1 s"):
@@ -178,7 +178,7 @@ async def test_worker_that_hangs_while_it_loads_is_killed(tmp_path: Path) -> Non
 
 
 async def test_start_that_is_given_up_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whenever that is, and if it is given up a second time while it ends what it has started."""
+    """This holds whenever it is cancelled, and even if it is cancelled again while it cleans up."""
     monkeypatch.setattr("service.inference.worker._STOP_SECONDS", 0.3)
     bundle(tmp_path)
     (tmp_path / "held").touch()
@@ -194,11 +194,11 @@ async def test_start_that_is_given_up_leaves_no_process(tmp_path: Path, monkeypa
     async with asyncio.timeout(20):
         while len(children(os.getpid())) > before:
             await asyncio.sleep(0.05)
-    await asyncio.sleep(0.1)  # for asyncio to learn of the last one
+    await asyncio.sleep(0.1)  # gives asyncio time to notice the end of the last one
 
 
 async def test_lines_about_workers_are_of_no_request(stand_in_bundle: Path) -> None:
-    """What becomes of a worker later is not told in the name of the request that had it started."""
+    """Later log lines about a worker do not carry the id of the request that started it."""
     with structlog.contextvars.bound_contextvars(request_id="r1"):
         pool = WorkerPool(partial(Worker.start, command(stand_in_bundle)), 1, Metrics())
         await pool.open()
@@ -211,7 +211,7 @@ async def test_lines_about_workers_are_of_no_request(stand_in_bundle: Path) -> N
 
 
 async def test_worker_that_has_grown_is_replaced_after_its_batch(stand_in_bundle: Path) -> None:
-    """Its batch is answered; then another process, without what it had kept, takes its place."""
+    """Its batch is answered first; then a new process, without the accumulated memory, takes its place."""
     small = await Worker.start(command(stand_in_bundle))
     bound = small.memory() + stand_in.GROWTH // 2
     await small.stop()
@@ -230,7 +230,7 @@ async def test_worker_that_has_grown_is_replaced_after_its_batch(stand_in_bundle
 
 
 async def test_worker_that_is_too_large_from_the_beginning_is_refused(stand_in_bundle: Path) -> None:
-    """Replaced after each batch it would serve nobody well; what it holds and may hold is told."""
+    """It would have to be replaced after every batch; the error tells how much it holds and may hold."""
     pool = WorkerPool(partial(Worker.start, command(stand_in_bundle)), 1, Metrics(), most_memory=2**20)
     with pytest.raises(BundleError, match=r"holds [0-9]+ MiB with it, of 1 that ANTECEDENT_WORKER_MEMORY_MIB allows"):
         await pool.open()
@@ -238,7 +238,7 @@ async def test_worker_that_is_too_large_from_the_beginning_is_refused(stand_in_b
 
 
 async def test_workers_that_have_grown_are_replaced_one_by_one(stand_in_bundle: Path) -> None:
-    """Those with the same work grow alike: while one is replaced, the others go on."""
+    """Workers with similar work grow alike; while one is being replaced, the others go on."""
     small = await Worker.start(command(stand_in_bundle))
     bound = small.memory() + stand_in.GROWTH // 2
     await small.stop()
@@ -259,7 +259,7 @@ async def test_workers_that_have_grown_are_replaced_one_by_one(stand_in_bundle: 
 
 
 async def test_worker_that_does_not_end_is_killed(stand_in_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that has been dismissed and hangs makes room for its successor all the same."""
+    """A dismissed worker that hangs still makes room for its successor."""
     monkeypatch.setattr(worker_module, "_STOP_SECONDS", 0.2)
     worker = await Worker.start(command(stand_in_bundle))
     os.kill(worker.pid, signal.SIGSTOP)
@@ -271,7 +271,7 @@ async def test_worker_that_does_not_end_is_killed(stand_in_bundle: Path, monkeyp
     "frame", [encode(Outcomes((Outcome(99, None),), 0.0)), HEADER.pack(3) + b"abc"], ids=["not asked", "no JSON"]
 )
 async def test_worker_that_says_what_it_was_not_asked_is_killed(frame: bytes) -> None:
-    """One user's translation may be another's by then, so nothing that it says is believed any more."""
+    """It might be mixing up users' translations, so nothing from it can be trusted any more."""
     ours, theirs = socket.socketpair()
     process = await asyncio.create_subprocess_exec("sleep", "60")
     worker = Worker(process, *await asyncio.open_connection(sock=ours), 60.0)
@@ -284,7 +284,7 @@ async def test_worker_that_says_what_it_was_not_asked_is_killed(frame: bytes) ->
 
 
 async def test_worker_takes_more_and_drops_some(stand_in_bundle: Path, tmp_path: Path) -> None:
-    """What it is given or told to drop while it is busy it finds afterwards; each number is answered once."""
+    """Orders that arrive while it is busy are handled afterwards; each number is answered exactly once."""
     worker = await Worker.start(command(stand_in_bundle))
     gate = tmp_path / "gate"
     worker.send(batch(f"wait-for:{gate}"))
@@ -307,7 +307,7 @@ async def test_worker_takes_more_and_drops_some(stand_in_bundle: Path, tmp_path:
 
 
 async def test_crash_is_noticed_at_once(stand_in_bundle: Path) -> None:
-    """A worker that dies over a batch gives an error, not silence."""
+    """A worker that dies over a batch causes an error at once."""
     worker = await Worker.start(command(stand_in_bundle))
     with pytest.raises(WorkerDiedError):
         await translated(worker, "crash")
@@ -318,7 +318,7 @@ async def test_crash_is_noticed_at_once(stand_in_bundle: Path) -> None:
 async def test_unforeseen_exception_ends_the_worker_without_its_message(
     stand_in_bundle: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The runtime's own errors may quote a user's text: only their type and place are printed."""
+    """The runtime's errors may quote a user's text, so their messages are not printed."""
     worker = await Worker.start(command(stand_in_bundle))
     with pytest.raises(WorkerDiedError):
         await translated(worker, "raise my secret")
@@ -329,7 +329,7 @@ async def test_unforeseen_exception_ends_the_worker_without_its_message(
 
 
 async def test_silent_worker_is_killed(stand_in_bundle: Path, tmp_path: Path) -> None:
-    """One that takes too long over a batch counts as dead."""
+    """A worker that takes too long over a batch counts as dead."""
     worker = await Worker.start(command(stand_in_bundle, timeout=0.1))
     with pytest.raises(WorkerDiedError):
         await translated(worker, f"wait-for:{tmp_path / 'never'}")
@@ -339,7 +339,7 @@ async def test_silent_worker_is_killed(stand_in_bundle: Path, tmp_path: Path) ->
 async def test_worker_that_hangs_up_and_does_not_end_is_killed(
     stand_in_bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or else its place would be its own for ever."""
+    """Otherwise it would occupy its slot for ever."""
     monkeypatch.setattr(worker_module, "_STOP_SECONDS", 0.05)
     worker = await Worker.start(command(stand_in_bundle))
     with pytest.raises(WorkerDiedError):
@@ -349,7 +349,7 @@ async def test_worker_that_hangs_up_and_does_not_end_is_killed(
 
 
 async def test_worker_that_nobody_listens_to_ends(stand_in_bundle: Path, tmp_path: Path) -> None:
-    """A worker whose sentences are given up does not go on with them, which is no death to be told of."""
+    """A worker whose caller gives up is stopped; this does not count as a death."""
     worker = await Worker.start(command(stand_in_bundle))
     given_up = asyncio.create_task(translated(worker, f"wait-for:{tmp_path / 'never'}"))
     await asyncio.sleep(0.05)
@@ -361,7 +361,7 @@ async def test_worker_that_nobody_listens_to_ends(stand_in_bundle: Path, tmp_pat
 
 
 async def test_dead_worker_is_replaced(pool: WorkerPool) -> None:
-    """Killed while idle, it is never handed out, and another one takes its place."""
+    """A worker killed while idle is never handed out; another one takes its place."""
     victim = await pool.acquire()
     pool.release(victim)
     os.kill(victim.pid, signal.SIGKILL)
@@ -376,7 +376,7 @@ async def test_dead_worker_is_replaced(pool: WorkerPool) -> None:
 
 
 async def test_start_that_fails_unforeseen_is_tried_again(stand_in_bundle: Path) -> None:
-    """A slot is filled in the end, whatever has gone wrong with its worker before; the log has no message of it."""
+    """A slot is eventually filled whatever went wrong before; the log has the error's type but not its message."""
     starts = 0
 
     async def start(*, self_test: bool = False) -> Worker:
@@ -397,7 +397,7 @@ async def test_start_that_fails_unforeseen_is_tried_again(stand_in_bundle: Path)
 
 
 async def test_closing_ends_busy_workers_too(pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process outlives its pool, whatever it is doing."""
+    """No process outlives its pool, even if it is busy."""
     monkeypatch.setattr("service.inference.worker._STOP_SECONDS", 0.2)
     worker = await pool.acquire()
     busy = asyncio.create_task(translated(worker, f"wait-for:{tmp_path / 'never'}"))
@@ -412,7 +412,7 @@ async def test_closing_ends_busy_workers_too(pool: WorkerPool, tmp_path: Path, m
     ("code", "kind"), [("sentence_too_long", SentenceTooLongError), ("of_another_release", RequestError)]
 )
 def test_reported_errors_keep_their_kind(code: str, kind: type[RequestError]) -> None:
-    """An error crosses the socket by its code; one that is not known counts against the request."""
+    """Errors are identified by their codes; one with an unknown code is taken for an error of the request."""
     error = error_of(Failure(code, "why"))
     assert type(error) is kind
     assert str(error) == "why"

@@ -1,4 +1,4 @@
-"""A worker ends in silence when nobody is left to answer."""
+"""A worker ends silently when nobody is left to hear it."""
 
 import socket
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 def test_ends_quietly_when_nobody_hears_its_greeting(
     bundle: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """A worker whose service is gone before it can greet, or say what is wrong, ends without a word."""
+    """A worker whose service has gone before it can send its greeting or an error ends without any output."""
     folder = tmp_path if bundle == "missing" else request.getfixturevalue(bundle)
     ours, theirs = socket.socketpair()
     ours.close()
