@@ -7,7 +7,7 @@ from service.segmentation.boundaries import Boundaries
 
 
 def sentences(line: str, language: str, longest: int = 100) -> list[str]:
-    """The sentences of a line, without the white space between them; checks that nothing is lost."""
+    """The sentences of a line without the white space in between; checks that nothing is lost."""
     pieces = list(Boundaries(language).split(line, longest))
     assert "".join(pieces) == line
     return [piece.strip() for piece in pieces]
@@ -81,9 +81,9 @@ def sentences(line: str, language: str, longest: int = 100) -> list[str]:
     ],
 )
 def test_sentences_end_where_a_reader_sees_their_end(language: str, divided: str, subtag: str) -> None:
-    """Abbreviations, decimals, quotations, addresses, ellipses and dialogue, in each language; | is an end.
+    """Abbreviations, decimals, quotations, addresses, ellipses and dialogue, in each language; | marks an end.
 
-    A region or a script changes nothing.
+    A region or script in the language tag makes no difference.
     """
     parts = [part for part in divided.split("|") if part]
     assert sentences("".join(parts), language + subtag) == [part.strip() for part in parts]
@@ -104,7 +104,7 @@ def test_sentences_end_where_a_reader_sees_their_end(language: str, divided: str
     ],
 )
 def test_quotation_marks_need_be_no_pairs(language: str, divided: str) -> None:
-    """A speech goes on in the next paragraph, or is one of several sentences; and ' is an apostrophe, too."""
+    """A speech may go on in the next paragraph or have several sentences, and ' may be an apostrophe."""
     assert sentences(divided.replace("|", ""), language) == [each.strip() for each in divided.split("|")]
 
 
@@ -117,7 +117,7 @@ def test_quotation_marks_need_be_no_pairs(language: str, divided: str) -> None:
     ],
 )
 def test_text_of_a_link_is_whole(divided: str) -> None:
-    """A half of it would be no link, and its sign a word."""
+    """Half of it would not be a link, and its brackets would be taken for text."""
     assert sentences(divided.replace("|", ""), "en") == [each.strip() for each in divided.split("|")]
 
 
@@ -132,13 +132,13 @@ def test_text_of_a_link_is_whole(divided: str) -> None:
     ],
 )
 def test_number_of_a_note_belongs_to_what_is_before_it(language: str, divided: str) -> None:
-    """As books and papers have it behind a full stop."""
+    """Books and papers put it after the full stop."""
     assert sentences(divided.replace("|", ""), language) == [each.strip() for each in divided.split("|")]
 
 
 @pytest.mark.parametrize(("opening", "closing"), ["「」", '""', "（）", "“”", "()"])
 def test_quotation_that_is_too_long_is_divided(opening: str, closing: str) -> None:
-    """Wherever it stands in its sentence: no sentence of it has to be refused."""
+    """It is divided wherever it stands, so that no sentence has to be refused as too long."""
     line = f"彼は{opening}" + "紫式部は源氏物語を書いた。" * 20 + f"{closing}と言った。帰った。"
     found = sentences(line, "ja")
     assert max(map(len, found)) < 30
@@ -146,13 +146,13 @@ def test_quotation_that_is_too_long_is_divided(opening: str, closing: str) -> No
 
 
 def test_long_line_has_the_boundaries_of_a_short_one() -> None:
-    """A line of many times the window is divided as if it were short."""
+    """A line much longer than the window is divided as if it were short."""
     sentence = "彼女は京都に生まれた。"
     assert sentences(sentence * 500, "ja", longest=50) == [sentence] * 500
 
 
 def test_line_without_boundary_is_cut() -> None:
-    """What never ends comes in parts, of which one is longer than a sentence may be, and nothing is lost."""
+    """A line without an end is cut without loss, but one part stays longer than a sentence may be."""
     parts = sentences("あ" * 350, "ja", longest=50)
     assert max(map(len, parts)) > 50
 
@@ -169,35 +169,35 @@ def test_line_without_boundary_is_cut() -> None:
     ],
 )
 def test_entity_is_read_as_what_it_says(language: str, divided: str) -> None:
-    """As a page may have any character; the pieces have it as it was."""
+    """HTML may write any character as an entity; the pieces keep it as it was."""
     assert sentences(divided.replace("|", ""), language) == [each.strip() for each in divided.split("|") if each]
 
 
 def test_many_entities_do_not_take_long() -> None:
-    """A time that grew with their square would never end here."""
+    """If the time grew with the square of their number, this would never end."""
     assert len(sentences("か&#12290;" * 100_000, "ja")) == 100_000
 
 
 def test_many_quotation_marks_do_not_take_long() -> None:
-    """Likewise, of the kinds that open and close, beside each other or not."""
+    """Likewise for marks that open and close, adjacent or not."""
     for marks in ('"', "'“", '." ', " '", '."'):
         sentences(marks * 100_000, "en", longest=1000)
 
 
 @pytest.mark.parametrize("space", ["\u00a0", "\u3000", "\u2003 \u3000"])
 def test_wide_space_before_a_full_stop_is_no_harm(space: str) -> None:
-    """Where a capital, a space that is not ASCII's and a full stop stand, others still end where they end."""
+    """A capital, a non-ASCII space and a full stop in a row do not affect where other sentences end."""
     line = f"They took vitamin C{space}. It helped. She left."
     assert sentences(line, "en")[1:] == ["It helped.", "She left."]
 
 
 def test_line_at_which_the_library_panics_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it cannot divide is not divided; nothing else is lost by it."""
+    """A line that the library cannot divide stays whole, and nothing is lost."""
     monkeypatch.setattr(boundaries, "disguised", lambda line, *, spaced: line)
     assert sentences("A\u3000. She left. He came.", "en") == ["A\u3000. She left. He came."]
 
 
 def test_space_between_a_capital_and_an_ellipsis_is_no_panic() -> None:
-    """As typeset French and English have it: what follows is divided as always."""
+    """Typeset French and English have such spaces; what follows is divided as usual."""
     line = "He took vitamin C\u00a0… She did not. Then they left."
     assert sentences(line, "en") == ["He took vitamin C\u00a0…", "She did not.", "Then they left."]

@@ -1,4 +1,4 @@
-"""Lines of a text that are for programs alone."""
+"""Lines of a text that are meant only for programs."""
 
 import pytest
 
@@ -92,7 +92,7 @@ NOTE two
 
 
 def sentences(text: str) -> list[str]:
-    """What of a text is translated."""
+    """The sentences of a text that are translated; checks that nothing is lost."""
     document = split(text, "en", longest=100, most=1000)
     assert document.join(document.sentences) == text
     return list(document.sentences)
@@ -100,13 +100,13 @@ def sentences(text: str) -> list[str]:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_code_and_what_is_said_of_a_page_stays(end: str) -> None:
-    """Between fences, in comments and definitions, and before the page; the mark of a note stays, its text does not."""
+    """Code in fences, comments, definitions and front matter stay; a footnote's mark stays, its text is translated."""
     found = sentences(MARKDOWN.replace("\n", end))
     assert found == ["One", "Two <!-- a remark --> words.", "Four.[^1]", "Five.", "Six."]
 
 
 def test_boxes_of_myst_are_text() -> None:
-    """With a title or without, and code in them."""
+    """MyST's boxes may have titles and contain code, which stays."""
     text = """\
 ````{note}
 :class: dropdown
@@ -143,13 +143,13 @@ Seven.
     ],
 )
 def test_what_is_said_of_a_page_stays(matter: str) -> None:
-    """In sentences, too, and by names with capitals, if one is a name that pages have."""
+    """Front matter stays even if it contains sentences or capitalized names, provided one name is typical of pages."""
     assert sentences(f"{matter}Four.\n") == ["Four."]
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff"])
 def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
-    """Not when and how, nor remarks and names of subtitles."""
+    """Times, styles, remarks and names of subtitles stay."""
     assert sentences(start + SUBTITLES) == ["One.", "NOTE two", "Three."]
 
 
@@ -196,7 +196,7 @@ def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
     ],
 )
 def test_what_only_looks_like_it_is_translated(text: str, expected: list[str]) -> None:
-    """What is begun and does not end, too."""
+    """This includes constructs that begin but do not end."""
     assert [sentence.lstrip("`~<!- ") for sentence in sentences(text)] == [each.lstrip("`\n~<!- ") for each in expected]
 
 
@@ -216,7 +216,7 @@ def test_what_only_looks_like_it_is_translated(text: str, expected: list[str]) -
     ],
 )
 def test_no_run_of_lines_takes_long(line: str) -> None:
-    """Of the same, a hundred thousand: a time that grew with their square would never end here."""
+    """100,000 of the same line: if the time grew with the square of their number, this would never end."""
     sentences("WEBVTT\n\n" + line * 100_000)
 
 
@@ -224,5 +224,5 @@ def test_no_run_of_lines_takes_long(line: str) -> None:
     ("comment", "begin"), [("<!-- -->", "<!--"), ("{/* */}", "{/*"), ("<pre></pre>", "<pre>"), ("%% %%", "%%")]
 )
 def test_comments_that_are_not_ended_take_no_long_time(comment: str, begin: str) -> None:
-    """A hundred thousand of them in a line, behind one that is."""
+    """100,000 unfinished comments in a line, after one that is finished."""
     sentences(comment + begin * 100_000)

@@ -1,4 +1,4 @@
-"""Paragraphs that are wrapped by hand are read as one line; verses, lists, tables and code stay as they are."""
+"""Hand-wrapped paragraphs are read as one line; verses, lists, tables and code stay as they are."""
 
 import pytest
 
@@ -51,12 +51,12 @@ JAPANESE = """\
     ],
 )
 def test_lines_that_are_wrapped_are_joined(text: str, read: str | None) -> None:
-    """Where the next word had no room, or where words go on in small letters; marks of a quotation are said once."""
+    """Lines are joined if the next word had no room or is in lower case; repeated quotation marks are dropped."""
     assert unwrapped(text, "en") == (text.replace("\n", "") if read is None else read)
 
 
 def test_japanese_is_joined_without_a_space() -> None:
-    """It has no small letters, so its lines have to be full; one that is set in begins a paragraph."""
+    """There is no lower case, so lines must be full to be joined; an indented line begins a paragraph."""
     assert unwrapped(JAPANESE, "ja") == JAPANESE.replace("\n", "", 2)
     short = JAPANESE.replace("為時", "為\n時")
     assert unwrapped(short, "ja") == short
@@ -91,19 +91,19 @@ def test_japanese_is_joined_without_a_space() -> None:
     ],
 )
 def test_other_lines_stay(language: str, text: str) -> None:
-    """Of verses, addresses, lists, code, tables and subtitles, and where a line break is meant."""
+    """Verses, addresses, lists, code, tables, subtitles and intended line breaks stay."""
     assert unwrapped(text, language) == text
 
 
 def test_a_line_may_have_marks_alone() -> None:
-    """However wide they are: nothing goes on behind them."""
+    """However wide its quotation marks are, nothing continues a line that has no text after them."""
     quoted = "> " * 30
     text = f"{quoted}a)\n{quoted}{'字' * 3}\n{quoted}{'字' * 3}\n{quoted}字。\n"
     assert unwrapped(text, "ja") == f"{quoted}a)\n{quoted}{'字' * 7}。\n"
 
 
 def test_many_lines_do_not_take_long() -> None:
-    """A time that grew with the square of their number, or of their marks, would never end here."""
+    """If the time grew with the square of the number of lines, or of their marks, this would never end."""
     for line in (
         "a word and another, and so on, of which there are forty columns\n",
         "> " * 50 + "a\n",

@@ -1,4 +1,4 @@
-"""Text into sentences and back."""
+"""Splitting text into sentences, and joining them again."""
 
 from collections.abc import Sequence
 
@@ -54,14 +54,14 @@ TEXTS = st.lists(st.one_of(st.sampled_from(_PIECES), st.characters(exclude_categ
 
 
 def segmented(text: str, language: str = "en", *, longest: int = 100, most: int = 1000) -> Segmented:
-    """A text that is split."""
+    """Split a text."""
     return split(text, language, longest=longest, most=most)
 
 
 @given(text=TEXTS, language=st.sampled_from(LANGUAGES), longest=st.integers(1, 30), most=st.integers(0, 10))
 @example(text="\ufeff# a\r\n\r\n\u3000- b\u2028c\x85\x1fd\x1c", language="en", longest=30, most=10)
 def test_joining_what_was_split_gives_the_text(text: str, language: str, longest: int, most: int) -> None:
-    """No character of any text is lost, added or moved; no sentence is empty or has white space at its ends."""
+    """No character is lost, added or moved; no sentence is empty or has white space at its ends."""
     document = segmented(text, language, longest=longest, most=most)
     assert document.join(document.sentences) == text
     assert len(document.sentences) <= most
@@ -71,7 +71,7 @@ def test_joining_what_was_split_gives_the_text(text: str, language: str, longest
 
 @pytest.mark.parametrize("clause", ["京都は古い都であり、", "Kyoto, as they say, "])
 def test_text_that_is_too_long_is_divided_at_its_clauses(clause: str) -> None:
-    """One long sentence is no reason to refuse a document."""
+    """A document is not refused because of one long sentence."""
     text = clause * 15 + "end."
     document = segmented(text, "ja")
     assert document.join(document.sentences) == text
@@ -84,7 +84,7 @@ def test_text_that_is_too_long_is_divided_at_its_clauses(clause: str) -> None:
     "text", ["so we went to the temple and it was nice and " * 5, "紫" * 205, "<b>" + "か゚" * 150 + "</b>"]
 )
 def test_text_without_clauses_is_divided_between_words_or_anywhere(text: str) -> None:
-    """A speech that somebody wrote down without marks is translated, too; what belongs to a letter stays with it."""
+    """Even a transcript without punctuation can be translated; combining marks stay with their letters."""
     document = segmented(text, "ja")
     assert document.join(document.sentences) == text
     assert len(document.sentences) > 1
@@ -94,7 +94,7 @@ def test_text_without_clauses_is_divided_between_words_or_anywhere(text: str) ->
 
 @given(text=TEXTS, language=st.sampled_from(LANGUAGES), data=st.data())
 def test_other_sentences_keep_what_stood_around_them(text: str, language: str, data: st.DataObject) -> None:
-    """Whatever the translations: between them stands what stood there, or the gap where there were but spaces."""
+    """Whatever the translations, the separators between them stay, except that mere spaces become the gap."""
     document = segmented(text, language)
     others = [data.draw(st.text(max_size=3)) for _ in document.sentences]
     first, *inner = document.separators
@@ -189,7 +189,7 @@ def test_other_sentences_keep_what_stood_around_them(text: str, language: str, d
     ],
 )
 def test_marks_at_the_beginning_of_a_line_are_kept_and_not_translated(language: str, line: str, mark: str) -> None:
-    """Indentation, list marks, headings and quotation marks of mail stand before the sentence, not in it."""
+    """Indentation, list markers, heading marks and mail quotation marks come before the sentence, not in it."""
     text = f"{line}\n{line}"
     document = segmented(text, language)
     assert document.separators == (mark, f"\n{mark}", "")
@@ -198,14 +198,14 @@ def test_marks_at_the_beginning_of_a_line_are_kept_and_not_translated(language: 
 
 @pytest.mark.parametrize("name", ["{#one}", "{#one .two}", "{: #one}", "{: .note }", '{.two title="Three four"}'])
 def test_name_of_a_heading_stays_behind_it(name: str) -> None:
-    """Links find it by that."""
+    """Links refer to the heading by its name."""
     document = segmented(f"## One. Two {name} \n## {name}\n{name}\nText {{name}}\n", "en")
     assert document.sentences == ("One.", "Two", "Text {name}")
     assert document.separators[2] == f" {name} \n## {name}\n{name}\n"
 
 
 def test_space_beside_bold_words_stays() -> None:
-    """In a language without spaces, too, where Markdown would else see no marks."""
+    """It stays even in a language without spaces, or Markdown would not recognize the emphasis."""
     document = segmented("**One.** Two. _Three._ Four. Five.", "en")
     translations = ["**一。**", "二。", "_三。_", "四。", "五。"]
     assert document.join(translations, gap="") == "**一。** 二。 _三。_ 四。五。"
@@ -213,7 +213,7 @@ def test_space_beside_bold_words_stays() -> None:
 
 
 def test_line_break_of_markdown_stays_behind_its_line() -> None:
-    """A backslash, which the model would drop."""
+    """The backslash at the end of a line is a separator; in a sentence the model would drop it."""
     document = segmented("One.\\\nTwo \\ three \\\n\\\n", "en")
     assert document.sentences == ("One.", "Two \\ three")
     assert document.separators == ("", "\\\n", " \\\n\\\n")
@@ -239,7 +239,7 @@ def test_line_break_of_markdown_stays_behind_its_line() -> None:
     ],
 )
 def test_what_begins_a_box_stays_but_for_its_title(line: str, titles: list[str]) -> None:
-    """By its name MkDocs, or Docusaurus, knows what box it is; a title is between its quotation marks again."""
+    """MkDocs or Docusaurus knows the kind of box by its name; a translated title is put back between its delimiters."""
     document = segmented(f"{line}\nText.", "en")
     assert document.sentences == (*titles, "Text.")
     if len(titles) == 1:
@@ -293,7 +293,7 @@ def test_what_begins_a_box_stays_but_for_its_title(line: str, titles: list[str])
     ],
 )
 def test_what_only_looks_like_a_mark_is_translated(language: str, line: str) -> None:
-    """Minus signs, emphasis, decimals, dates, dialogue and placeholders are part of the sentence."""
+    """Minus signs, emphasis, decimals, dates, dialogue, placeholders and the like are part of the sentence."""
     assert segmented(line, language).sentences == (line,)
 
 
@@ -317,16 +317,16 @@ def test_what_only_looks_like_a_mark_is_translated(language: str, line: str) -> 
     ],
 )
 def test_nothing_to_translate(text: str) -> None:
-    """Without a letter there is no sentence, and all comes back as it is.
+    """Without a letter there is no sentence, and the text comes back as it is.
 
-    White space, emoji, rules, empty items, numbers, dates, amounts, and punctuation, which a model would put into
-    something that it makes up.
+    This covers white space, emoji, rules, empty items, numbers, dates, amounts and punctuation, around which a model
+    would make something up.
     """
     assert segmented(text) == Segmented((), (text,))
 
 
 def test_emoji_on_a_line_of_its_own_stays_between_the_sentences() -> None:
-    """Within a sentence it is part of it."""
+    """Within a sentence, on the other hand, an emoji is part of it."""
     document = segmented("やった🙂。\n🎉\n本当だ。", "ja")
     assert document.sentences == ("やった🙂。", "本当だ。")
     assert document.join(["Done 🙂.", "Really."]) == "Done 🙂.\n🎉\nReally."
@@ -334,14 +334,14 @@ def test_emoji_on_a_line_of_its_own_stays_between_the_sentences() -> None:
 
 @pytest.mark.parametrize("aside", ["🎉", "😀 ", "★", "◇◆◇", "👨‍👩‍👧 ", "☀️", "→", "\u202b", "\u2066"])
 def test_emoji_around_a_sentence_stay_where_they_are(aside: str) -> None:
-    """Before it as after it: a model would drop them, or make something up."""
+    """Both before and after it; a model would drop them, or make something up."""
     found = split(f"{aside}彼は来た。{aside}\n彼女は{aside}帰った。", "ja", longest=1000, most=100)
     assert found.sentences == ("彼は来た。", f"彼女は{aside}帰った。")
     assert found.join(["He came.", "She left."], gap=" ") == f"{aside}He came.{aside}\nShe left."
 
 
 def test_what_no_language_has_is_no_reason_to_refuse_a_text() -> None:
-    """An image in base64, or an address of hundreds of characters, stays as it is, in a table, too."""
+    """A base64 image, or an address of hundreds of characters, stays as it is, even in a table."""
     for long in ("![](data:image/png;base64," + "iVBORw0KGgo" * 60 + ")", "https://example.org/?q=" + "%E3%81%82" * 90):
         text = f"彼は来た。{long}\n| 名 | {long} |\n彼女は帰った。"
         found = split(text, "ja", longest=1000, most=100)
@@ -351,7 +351,7 @@ def test_what_no_language_has_is_no_reason_to_refuse_a_text() -> None:
 
 @pytest.mark.parametrize("sentence", ["−5度だった。", "〇〇寺は古い。", "○○寺は古い。", "≠は記号だ。"])
 def test_signs_that_belong_to_a_sentence_are_part_of_it(sentence: str) -> None:
-    """Of arithmetic, or circles that stand for letters."""
+    """Such as arithmetic signs, or circles that stand for letters."""
     assert split(sentence, "ja", longest=1000, most=100).sentences == (sentence,)
 
 
@@ -373,7 +373,7 @@ def test_signs_that_belong_to_a_sentence_are_part_of_it(sentence: str) -> None:
     ],
 )
 def test_cells_are_texts_of_their_own(text: str, cells: tuple[str, ...]) -> None:
-    """Tabs divide any line, and | one that begins with it, or is beside a rule; they stay where they are."""
+    """Tabs divide any line, and | those that begin with it or adjoin a rule; the separators stay where they are."""
     found = segmented(text, "ja")
     assert found.sentences == cells
     assert found.join(cells) == text
@@ -385,20 +385,20 @@ def test_cells_are_texts_of_their_own(text: str, cells: tuple[str, ...]) -> None
 )
 @pytest.mark.parametrize("beginning", ["|a", "A", ""])
 def test_no_run_of_characters_takes_long(beginning: str, run: str) -> None:
-    """Of the same, a quarter of a million: a body may have more, and while one is searched nobody else is served."""
+    """250,000 characters of the same: a body may have more, and while it is searched nobody else is served."""
     text = f"{beginning}{run * (250_000 // len(run))}b"
     document = segmented(text, most=10)
     assert document.join(document.sentences) == text
 
 
 def test_white_space_stays_around_other_sentences() -> None:
-    """Blank lines and indentation of the original stand between the translations."""
+    """Blank lines and indentation of the original are kept between the translations."""
     document = segmented("  一。\r\n\r\n\t・二。 三。\u2028", "ja")
     assert document.join(["One.", "Two.", "Three."]) == "  One.\r\n\r\n\t・Two. Three.\u2028"
 
 
 def test_gap_where_the_original_has_none() -> None:
-    """Japanese puts nothing between sentences; English needs a space there, Chinese does not."""
+    """Japanese has nothing between sentences; English needs a space there, Chinese does not."""
     document = segmented("一。二。", "ja")
     assert document.join(["One.", "Two."], gap=sentence_gap_of("en")) == "One. Two."
     assert document.join(["一。", "二。"], gap=sentence_gap_of("zh-TW")) == "一。二。"
@@ -419,17 +419,17 @@ def test_gap_where_the_original_has_none() -> None:
     ],
 )
 def test_spaces_are_those_of_the_target_language(text: str, language: str, target: str, expected: str) -> None:
-    """Line breaks, tabs and what stands around the whole are the document's, and stay."""
+    """Line breaks, tabs and white space around the whole text are preserved."""
     assert segmented(text, language).join(["一。", "二。", "三。"], gap=sentence_gap_of(target)) == expected
 
 
 def test_lines_are_never_joined() -> None:
-    """A line's end is a boundary, with a full stop or without."""
+    """The end of a line ends a sentence, with or without a full stop."""
     assert segmented("A heading\nA line,\nand another.").sentences == ("A heading", "A line,", "and another.")
 
 
 def test_what_comes_after_the_most_sentences_is_not_searched() -> None:
-    """A document that will be refused costs no more than one that is not; nothing of it is lost."""
+    """A document that will be refused costs no more than an allowed one; the rest becomes the last separator."""
     document = segmented("One. Two. Three. Four.", most=2)
     assert document == Segmented(("One.", "Two."), ("", " ", " Three. Four."))
 
@@ -454,7 +454,7 @@ def test_what_comes_after_the_most_sentences_is_not_searched() -> None:
     ],
 )
 def test_lines_that_are_none_of_the_text_stay(line: str) -> None:
-    """Numbers and times of subtitles, rules of tables and pages, and what is for programs: nothing of it is read."""
+    """Numbers and times of subtitles, rules in tables and text, and lines for programs are not sentences."""
     text = f"{line}\n彼は帰った。\n\n{line}\n彼女も。\n"
     found = segmented(text, "ja")
     assert found.sentences == ("彼は帰った。", "彼女も。")
@@ -477,13 +477,13 @@ def test_lines_that_are_none_of_the_text_stay(line: str) -> None:
     ],
 )
 def test_a_callers_sentence_may_be_several(text: str, language: str, expected: tuple[str, ...]) -> None:
-    """Each is to be translated; what is one sentence, or has no words, is no part of its own."""
+    """If so, each is translated by itself; a single sentence has no parts, and a piece without words joins another."""
     assert parts(text, language) == expected
 
 
 @given(text=TEXTS, language=st.sampled_from(LANGUAGES))
 def test_parts_are_the_whole(text: str, language: str) -> None:
-    """Nothing is lost between them, and each but a single one says something."""
+    """Parts make up the whole text, unless there are none, and each has words."""
     found = parts(text, language)
     assert "".join(found) == text or not found
     assert all(map(has_words, found))
