@@ -1,4 +1,4 @@
-"""The URLs of Redis."""
+"""Redis URLs."""
 
 import pytest
 
@@ -39,7 +39,7 @@ from service.store.address import Account, Address, Kind, parse_address
     ],
 )
 def test_what_a_url_says(url: str, address: Address) -> None:
-    """Each kind of Redis is named with its hosts, its user and what else it needs."""
+    """A URL of any kind of Redis gives its hosts, its user and whatever else that kind needs."""
     assert parse_address(url) == address
 
 
@@ -61,13 +61,13 @@ def test_what_a_url_says(url: str, address: Address) -> None:
     ],
 )
 def test_url_that_says_nothing_sensible(url: str, reason: str) -> None:
-    """It is refused by a sentence that says why and holds nothing of the URL: it may be a password."""
+    """The error says why, but quotes nothing of the URL, since it might be a password."""
     with pytest.raises(SettingsError, match=f"^ANTECEDENT_REDIS_URL: .*{reason}") as caught:
         parse_address(url)
     assert "hunter2" not in str(caught.value)
 
 
 def test_passwords_are_not_shown() -> None:
-    """What a debugger or a log would print of an address is without its passwords."""
+    """The passwords are not in the `repr` of an address, which debuggers and logs may print."""
     address = parse_address("redis+sentinel://:hunter2@a/m?sentinel_password=hunter3")
     assert "hunter" not in repr(address)

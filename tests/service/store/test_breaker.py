@@ -4,7 +4,7 @@ from service.store.breaker import Breaker
 
 
 def test_opens_after_failures_in_a_row() -> None:
-    """So many calls without a reply, and no reply between them, open it; the last of them says so, and no other."""
+    """That many calls in a row without a reply open it; only the call that opens it says so."""
     breaker = Breaker(3)
     assert [breaker.failed(), breaker.failed(), breaker.succeeded()] == [False, False, False]
     assert not breaker.is_open
@@ -13,7 +13,7 @@ def test_opens_after_failures_in_a_row() -> None:
 
 
 def test_one_reply_closes_it() -> None:
-    """After a reply it is closed, says so once, and counts from the beginning."""
+    """A reply closes it, which is reported once, and counting starts afresh."""
     breaker = Breaker(2)
     breaker.failed()
     breaker.failed()

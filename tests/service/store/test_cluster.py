@@ -1,4 +1,4 @@
-"""A Redis Cluster while it is made, mended or grows: what cannot be served is an outage, and ends with it."""
+"""A Redis Cluster being created, repaired or enlarged: whatever it cannot serve is an outage until it can."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -18,14 +18,14 @@ from service.telemetry.metrics import Metrics
 from tests.support.redis_servers import RedisCluster
 
 HELD, LOST = "{held}", "{other}"
-"""Keys in slots of the first and of the second of two masters."""
+"""Keys whose slots belong to the first and the second of two masters."""
 PATIENT = Policy(total_seconds=60, probe_seconds=0.02)
-"""Soon asks again whether a Redis is back, and has the time for it."""
+"""Probes often whether Redis is back, and allows it plenty of time."""
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[RedisCluster]:
-    """A Cluster of one master, which a test starts."""
+    """A Cluster of one master, not yet started."""
     cluster = RedisCluster(tmp_path, size=1)
     try:
         yield cluster
@@ -44,7 +44,7 @@ async def running(cluster: RedisCluster, metrics: Metrics | None = None) -> Asyn
 
 
 async def served(commands: Commands, key: str = HELD) -> bool:
-    """Whether a key can be read; anything but an outage fails."""
+    """Whether a key can be read; any error other than an outage is raised."""
     try:
         await commands.run("read", lambda redis: redis.hgetall(key), key=key)
     except StoreUnavailableError:
@@ -53,13 +53,13 @@ async def served(commands: Commands, key: str = HELD) -> bool:
 
 
 async def until_served(commands: Commands, key: str = HELD) -> None:
-    """Returns once it is."""
+    """Wait until a key can be read."""
     while not await served(commands, key):
         await asyncio.sleep(0.02)
 
 
 async def test_service_starts_beside_a_cluster_that_is_not_made_yet(cluster: RedisCluster) -> None:
-    """Masters that have no slots yet are an outage, until they have them."""
+    """Masters without slots are an outage, which ends when they get some."""
     cluster.masters[0].start()
     async with open_redis(Settings(redis_url=cluster.url), Metrics()) as commands:
         assert not await served(commands)
@@ -68,7 +68,7 @@ async def test_service_starts_beside_a_cluster_that_is_not_made_yet(cluster: Red
 
 
 async def test_slot_without_a_master(cluster: RedisCluster) -> None:
-    """What is in it cannot be served until it has one again; the others are."""
+    """A slot without a master is not served until it has one again; other slots are."""
     cluster.start()
     async with running(cluster) as commands:
         assert await served(commands, LOST)
@@ -83,7 +83,7 @@ async def test_slot_without_a_master(cluster: RedisCluster) -> None:
 
 
 async def test_master_that_cannot_serve_cuts_off_no_other(tmp_path: Path) -> None:
-    """A call that waits for another master's reply gets it, and need not be repeated."""
+    """A call that is waiting for another master's reply still gets it, without being repeated."""
     cluster, metrics = RedisCluster(tmp_path, size=2), Metrics()
     try:
         cluster.start()
@@ -103,7 +103,7 @@ async def test_master_that_cannot_serve_cuts_off_no_other(tmp_path: Path) -> Non
 
 
 async def test_connections_that_a_failed_call_closes(cluster: RedisCluster) -> None:
-    """A call that has just taken one of them is repeated, whatever the client library makes of that."""
+    """A call that has just taken such a connection is repeated, however the client library reports the loss."""
     cluster.start()
     async with aclosing(connect(cluster.url, 60)) as client:
         commands = Commands(client, Metrics(), policy=PATIENT)
@@ -119,7 +119,7 @@ async def test_connections_that_a_failed_call_closes(cluster: RedisCluster) -> N
 
 
 async def test_slot_on_its_way_to_a_new_master(cluster: RedisCluster) -> None:
-    """One that has no slot yet, and that nobody has heard of, is asked for what is there already."""
+    """Keys that have already moved are read from the new master, although it is unknown and owns no slot yet."""
     cluster.start()
     async with running(cluster) as commands:
         await commands.run("write", lambda redis: redis.hset(HELD, "name", "value"), key=HELD)

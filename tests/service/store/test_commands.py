@@ -22,14 +22,14 @@ from tests.support.servers import RedisServer, free_port
 
 IMPATIENT = Policy(total_seconds=0.5, repetitions=1, failures=3, probe_seconds=0.02)
 PATIENT = Policy(total_seconds=60)
-"""Where Redis answers in the end, however busy this machine is."""
+"""For a Redis that will answer eventually, however busy this machine is."""
 
 
 @asynccontextmanager
 async def running(
     url: str, policy: Policy = PATIENT, metrics: Metrics | None = None, *, seconds: float = 60
 ) -> AsyncIterator[Commands]:
-    """Commands on a Redis that has so many seconds to answer."""
+    """Commands on a Redis that has that many seconds for each reply."""
     async with connect(url, seconds) as client:
         commands = Commands(client, metrics or Metrics(), policy=policy)
         yield commands
@@ -37,7 +37,7 @@ async def running(
 
 
 async def test_redis_that_is_away_is_said_to_be_away() -> None:
-    """Where nothing listens, a call is repeated, and then gives the error that a client may retry."""
+    """If nothing listens, a call is repeated, and finally raises the error that tells clients to retry."""
     metrics = Metrics()
     async with running(f"redis://127.0.0.1:{free_port()}", replace(PATIENT, failures=100), metrics) as commands:
         with pytest.raises(StoreUnavailableError):
@@ -46,7 +46,7 @@ async def test_redis_that_is_away_is_said_to_be_away() -> None:
 
 
 async def test_connection_that_is_lost_is_made_again(mortal_redis: RedisServer) -> None:
-    """A call whose connection has died meanwhile, as after a restart of Redis, succeeds with another one."""
+    """A call whose connection has died meanwhile, as when Redis restarts, succeeds on a new one."""
     async with running(mortal_redis.url) as commands:
         await ping(commands)
         mortal_redis.kill()
@@ -55,7 +55,7 @@ async def test_connection_that_is_lost_is_made_again(mortal_redis: RedisServer) 
 
 
 async def test_call_has_an_end(mortal_redis: RedisServer) -> None:
-    """However long each try may wait and however often it may be repeated, the whole call is bounded."""
+    """The duration of a whole call is limited, however long and numerous its tries may be."""
     policy = Policy(total_seconds=0.1, repetitions=1000, failures=1000)
     async with running(mortal_redis.url, policy, seconds=0.2) as commands:
         mortal_redis.pause()
@@ -65,7 +65,7 @@ async def test_call_has_an_end(mortal_redis: RedisServer) -> None:
 
 
 async def test_call_whose_time_is_over_was_left_without_a_reply(mortal_redis: RedisServer) -> None:
-    """Also where each reply may take longer than the whole call: the next one need not wait as long, and it counts."""
+    """A call that runs out of time counts as a failure even if a single reply may take longer than the whole call."""
     metrics = Metrics()
     policy = Policy(total_seconds=0.2, failures=1, probe_seconds=60)
     async with running(mortal_redis.url, policy, metrics) as commands:
@@ -77,7 +77,7 @@ async def test_call_whose_time_is_over_was_left_without_a_reply(mortal_redis: Re
 
 
 async def test_after_failures_in_a_row_redis_is_not_asked(mortal_redis: RedisServer) -> None:
-    """Once it counts as away calls fail without a try, until a ping of our own is answered; both changes are logged."""
+    """Once Redis counts as away, calls fail without a try until our own ping is answered; both changes are logged."""
     metrics = Metrics()
     with capture_logs() as logs:
         async with running(mortal_redis.url, IMPATIENT, metrics, seconds=0.2) as commands:
@@ -96,7 +96,7 @@ async def test_after_failures_in_a_row_redis_is_not_asked(mortal_redis: RedisSer
 
 
 async def test_redis_that_is_away_again_is_back_again(mortal_redis: RedisServer) -> None:
-    """It is asked in each outage, and not in the first one alone."""
+    """Redis is probed in every outage, not only in the first one."""
     async with running(mortal_redis.url, IMPATIENT, seconds=0.2) as commands:
         for _ in range(2):
             mortal_redis.pause()
@@ -107,7 +107,7 @@ async def test_redis_that_is_away_again_is_back_again(mortal_redis: RedisServer)
 
 
 async def test_who_finds_redis_away_is_not_who_finds_it_back(mortal_redis: RedisServer) -> None:
-    """A line of the log names the request that it is about; this one is about none."""
+    """The log lines of a failure name the request that it affected; the line of the recovery names none."""
     with capture_logs(processors=[merge_contextvars]) as logs:
         async with running(mortal_redis.url, IMPATIENT, Metrics(), seconds=0.2) as commands:
             mortal_redis.pause()
@@ -124,7 +124,7 @@ async def test_who_finds_redis_away_is_not_who_finds_it_back(mortal_redis: Redis
 
 
 async def test_calls_in_line_for_a_redis_that_is_away_fail_without_a_try(mortal_redis: RedisServer) -> None:
-    """Else each of them would wait in its turn until its time has run out."""
+    """Otherwise each of them would in turn wait for its whole time."""
     metrics = Metrics()
     policy = Policy(connections=1, total_seconds=60, repetitions=0, failures=1, probe_seconds=60)
     async with running(mortal_redis.url, policy, metrics, seconds=0.2) as commands:
@@ -135,7 +135,7 @@ async def test_calls_in_line_for_a_redis_that_is_away_fail_without_a_try(mortal_
 
 
 async def test_waiting_for_other_calls_is_no_silence(mortal_redis: RedisServer) -> None:
-    """Of those who are in line behind a slow call until their time has run out none has asked Redis anything."""
+    """Calls that run out of time in line behind a slow one have not asked Redis anything, so it has not been silent."""
     metrics = Metrics()
     policy = Policy(connections=1, total_seconds=0.2, repetitions=0, failures=5, probe_seconds=60)
 
@@ -158,7 +158,7 @@ async def test_waiting_for_other_calls_is_no_silence(mortal_redis: RedisServer) 
 
 
 async def test_silences_with_replies_between_them_are_no_outage(mortal_redis: RedisServer) -> None:
-    """However many there are in the course of time."""
+    """This is so however many there are over time."""
     async with running(mortal_redis.url, replace(IMPATIENT, probe_seconds=60), seconds=0.2) as commands:
         for _ in range(IMPATIENT.failures):
             mortal_redis.pause()
@@ -168,7 +168,7 @@ async def test_silences_with_replies_between_them_are_no_outage(mortal_redis: Re
 
 
 async def test_refusal_is_a_reply(mortal_redis: RedisServer) -> None:
-    """Silence counts in a row: a Redis that refuses in between, as one that is full does, has answered."""
+    """Only silences in a row count; a refusal in between, as from a Redis that is full, is an answer."""
     metrics = Metrics()
     async with running(mortal_redis.url, IMPATIENT, metrics, seconds=0.2) as commands:
         for _ in range(IMPATIENT.failures):
@@ -181,7 +181,7 @@ async def test_refusal_is_a_reply(mortal_redis: RedisServer) -> None:
 
 
 async def test_redis_that_refuses_a_ping_is_back(mortal_redis: RedisServer) -> None:
-    """One that answers, whatever it answers, as one whose disk is full does, is not away: it may have what is read."""
+    """A Redis that answers anything at all, even if its disk is full, is not away: reads may still succeed."""
     async with connect(mortal_redis.url, 60) as administrator:
         await administrator.execute_command("ACL", "SETUSER", "default", "-ping")
 
@@ -206,7 +206,7 @@ async def test_redis_that_refuses_a_ping_is_back(mortal_redis: RedisServer) -> N
 async def test_asking_goes_on_whatever_it_meets(
     mortal_redis: RedisServer, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
 ) -> None:
-    """An error that nobody has foreseen is logged, and does not leave Redis away for ever."""
+    """An unforeseen error in a probe is logged, and does not leave Redis marked as away for ever."""
     failures = iter([kind("a password")])
 
     async def probe_once(redis: RedisClient, node: str) -> None:
@@ -227,7 +227,7 @@ async def test_asking_goes_on_whatever_it_meets(
 
 
 async def test_calls_at_once_are_bounded(redis_server: RedisServer) -> None:
-    """However many calls there are, Redis sees no more connections than are allowed, and each call gets its answer."""
+    """However many calls there are, Redis never sees more connections than allowed, and every call is answered."""
 
     async def counted(redis: RedisClient) -> int:
         await redis.client_setname("bounded")
@@ -238,7 +238,7 @@ async def test_calls_at_once_are_bounded(redis_server: RedisServer) -> None:
 
 
 async def test_scripts_are_loaded_again(redis_server: RedisServer) -> None:
-    """A Redis that has forgotten a script learns it anew."""
+    """A script that Redis has forgotten is loaded again."""
     script = read_script("service.store", "read")
     async with running(redis_server.url) as commands, connect(redis_server.url, 5) as client:
         for _ in range(2):
@@ -248,7 +248,7 @@ async def test_scripts_are_loaded_again(redis_server: RedisServer) -> None:
 
 
 async def test_mistake_of_ours_is_no_outage(redis_server: RedisServer) -> None:
-    """A command that is wrong is a bug, not a Redis that is away: it is neither repeated nor hidden."""
+    """A wrong command is a bug and not an outage: it is neither repeated nor hidden."""
     metrics = Metrics()
     async with running(redis_server.url, PATIENT, metrics) as commands:
         with pytest.raises(ResponseError):
@@ -263,7 +263,7 @@ async def _bug(_redis: RedisClient) -> None:
 
 
 async def test_caller_that_leaves_harms_nobody(redis_server: RedisServer) -> None:
-    """A call that is cancelled on its way leaves no answer behind for the next one."""
+    """A cancelled call does not leave its answer behind for the next call to read."""
     async with running(redis_server.url, replace(PATIENT, connections=1)) as commands:
         for number in range(20):
             call = asyncio.create_task(commands.run("echo", lambda redis: redis.echo("cancelled")))
@@ -274,7 +274,7 @@ async def test_caller_that_leaves_harms_nobody(redis_server: RedisServer) -> Non
 
 
 async def test_callers_that_leave_are_no_silence(redis_server: RedisServer) -> None:
-    """However many have left while Redis was at their commands, it is not away for those who stay."""
+    """Callers who leave before their reply, however many, do not make Redis count as away for the others."""
     async with running(redis_server.url, replace(PATIENT, failures=1, probe_seconds=60)) as commands:
         asked = asyncio.Event()
 
@@ -290,11 +290,11 @@ async def test_callers_that_leave_are_no_silence(redis_server: RedisServer) -> N
 
 
 async def test_caller_that_leaves_as_its_command_is_sent_has_left(redis_server: RedisServer) -> None:
-    """Before Python 3.12 asyncio forgets a cancellation that comes as what it waits for succeeds."""
+    """Before Python 3.12 `asyncio.wait_for` loses a cancellation that comes just as what it awaits succeeds."""
     sent = asyncio.get_running_loop().create_future()
 
     async def command(redis: RedisClient) -> str:
-        await asyncio.wait_for(sent, 60)  # as redis-py sends
+        await asyncio.wait_for(sent, 60)  # redis-py sends this way
         return str(await redis.echo("answered"))
 
     async with running(redis_server.url) as commands:

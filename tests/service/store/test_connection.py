@@ -22,7 +22,7 @@ from tests.support.servers import RedisServer, free_port
 
 @asynccontextmanager
 async def connected(url: str, security: Security = NO_SECURITY) -> AsyncIterator[RedisClient]:
-    """A client that is closed afterwards."""
+    """A client, which is closed afterwards."""
     client = connect(url, 60, security)
     try:
         yield client
@@ -40,7 +40,7 @@ def user(redis_server: RedisServer) -> Iterator[str]:
 
 
 async def test_a_password_that_is_no_text_is_one_that_is_refused(redis_server: RedisServer, tmp_path: Path) -> None:
-    """And the error shows nothing of it."""
+    """A password file that is not UTF-8 counts as a wrong password, and the error does not show it."""
     file = tmp_path / "password"
     file.write_bytes(b"himitsu\xff")
     async with connected(redis_server.url, Security(password_file=file)) as client:
@@ -51,7 +51,7 @@ async def test_a_password_that_is_no_text_is_one_that_is_refused(redis_server: R
 
 @pytest.fixture
 def front(redis_server: RedisServer) -> Iterator[TlsFront]:
-    """The same Redis over TLS."""
+    """A TLS front for the shared Redis."""
     with TlsFront(redis_server.port) as front:
         yield front
 
@@ -63,13 +63,13 @@ def _authority(front: TlsFront, folder: Path) -> Path:
 
 
 async def test_connections_have_a_name(redis_server: RedisServer) -> None:
-    """Whoever looks at the clients of a Redis sees which are ours."""
+    """In the client list of a Redis, ours can be told by name."""
     async with connected(redis_server.url) as client:
         assert (await client.client_getname()) == "antecedent"
 
 
 async def test_user_and_password_of_the_url(redis_server: RedisServer, user: str) -> None:
-    """The URL names an ACL user; a wrong password is refused."""
+    """A URL may name an ACL user; a wrong password is refused, and not shown anywhere."""
     async with connected(f"redis://{user}:hunter2@127.0.0.1:{redis_server.port}") as client:
         assert await client.ping()
     async with connected(f"redis://{user}:hunter3@127.0.0.1:{redis_server.port}") as client:
@@ -79,7 +79,7 @@ async def test_user_and_password_of_the_url(redis_server: RedisServer, user: str
 
 
 async def test_password_in_a_file(redis_server: RedisServer, user: str, tmp_path: Path) -> None:
-    """The password of a file is read anew for each connection, so that it can be changed while the service runs."""
+    """The file is read again for every connection, so that the password can be changed while the service runs."""
     file = tmp_path / "password"
     file.write_text("hunter2\n")
     url = f"redis://{user}@127.0.0.1:{redis_server.port}"
@@ -89,13 +89,13 @@ async def test_password_in_a_file(redis_server: RedisServer, user: str, tmp_path
             admin.acl_setuser(user, enabled=True, passwords=["-hunter2", "+hunter3"])
             admin.client_kill_filter(_type="normal", skipme=True)
         file.write_text("hunter3")
-        with suppress(RedisConnectionError):  # the connection that was killed
+        with suppress(RedisConnectionError):  # on the killed connection
             await client.ping()
         assert await client.ping()
 
 
 async def test_two_passwords_are_refused(tmp_path: Path) -> None:
-    """One in the URL and one in a file contradict each other."""
+    """A password in the URL and one in a file contradict each other."""
     file = tmp_path / "password"
     file.touch()
     with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_PASSWORD_FILE"):
@@ -104,21 +104,21 @@ async def test_two_passwords_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["none", "n" * 300, "."])
 async def test_file_that_is_not_there(tmp_path: Path, name: str) -> None:
-    """A file that is missing, or cannot be asked for, is told at the start, with its setting."""
+    """A file that is missing or has an impossible name is reported at the start, with its setting."""
     with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_CA_FILE: there is no file"):
         connect("rediss://localhost", 1, Security(ca_file=tmp_path / name))
 
 
 @pytest.mark.parametrize("name", ["ca_file", "certificate_file", "key_file"])
 async def test_encryption_that_the_address_does_not_ask_for(tmp_path: Path, name: str) -> None:
-    """Who gives a certificate thinks that nobody reads the texts on their way."""
+    """Whoever provides a certificate believes that the connection is encrypted."""
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_URL does not use TLS"):
         connect("redis://localhost", 1, Security(**{name: tmp_path / "file"}))
 
 
 async def test_tls(front: TlsFront, tmp_path: Path) -> None:
-    """A Redis whose certificate is signed by the authority and names its host is trusted."""
+    """A Redis is trusted if its certificate is signed by the authority and names its host."""
     security = Security(ca_file=_authority(front, tmp_path))
     async with connected(f"rediss://localhost:{front.port}", security) as client:
         assert await client.ping()
@@ -133,9 +133,9 @@ async def test_tls(front: TlsFront, tmp_path: Path) -> None:
     ],
 )
 async def test_tls_that_cannot_be_trusted(front: TlsFront, tmp_path: Path, wrong: str, reason: str) -> None:
-    """A certificate of another authority, or for another host, ends the connection; so does a Redis without TLS.
+    """The connection fails if the certificate is from another authority or for another host, or if one side lacks TLS.
 
-    The reason tells them from a Redis that is not there.
+    The reason distinguishes this from a Redis that cannot be reached.
     """
     security = Security(ca_file=_authority(front, tmp_path)) if wrong == "host" else NO_SECURITY
     host = "127.0.0.1" if wrong == "host" else "localhost"
@@ -147,7 +147,7 @@ async def test_tls_that_cannot_be_trusted(front: TlsFront, tmp_path: Path, wrong
 
 
 async def test_redis_that_is_not_there(tmp_path: Path) -> None:
-    """Where nothing listens, or nobody knows the host, the reason says so."""
+    """If nothing listens, or the host is unknown, the reason says so."""
     found = {
         f"rediss://localhost:{free_port()}": "ConnectionRefusedError",
         "redis://nowhere.invalid": "gaierror",
@@ -161,7 +161,7 @@ async def test_redis_that_is_not_there(tmp_path: Path) -> None:
 
 
 async def test_password_where_there_is_none(redis_server: RedisServer) -> None:
-    """Redis's own code for it would be no more than ERR."""
+    """The reason is more specific than Redis's own code, which is just ERR."""
     async with connected(f"redis://:himitsu@127.0.0.1:{redis_server.port}") as client:
         with pytest.raises(AuthenticationError) as raised:
             await client.ping()
@@ -170,7 +170,7 @@ async def test_password_where_there_is_none(redis_server: RedisServer) -> None:
 
 @contextmanager
 def demanding(authority: trustme.CA) -> Iterator[int]:
-    """The port of a server that tells one client that it should have shown a certificate."""
+    """The port of a server that tells its one client that a certificate is required."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.issue_cert("localhost").configure_cert(context)
     authority.configure_trust(context)
@@ -193,7 +193,7 @@ def demanding(authority: trustme.CA) -> Iterator[int]:
 
 
 async def test_certificate_that_is_not_shown(tmp_path: Path) -> None:
-    """The reason is what the server says."""
+    """The reason is the server's alert."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     with demanding(authority) as port:
@@ -212,7 +212,7 @@ def _certificate(folder: Path, name: str) -> tuple[Path, Path]:
 
 
 async def test_files_that_are_no_certificates(tmp_path: Path) -> None:
-    """They are told at the start, each with its setting, and not by connections that fail."""
+    """They are reported at the start, each with its setting, rather than by failing connections."""
     (nothing := tmp_path / "nothing.pem").write_text("himitsu")
     certificate, key = _certificate(tmp_path, "ours")
     _, another = _certificate(tmp_path, "another")
@@ -232,14 +232,14 @@ async def test_files_that_are_no_certificates(tmp_path: Path) -> None:
 
 
 async def test_host_name_can_be_left_unchecked(front: TlsFront, tmp_path: Path) -> None:
-    """Where certificates name no host, the authority alone is checked, on request."""
+    """On request only the authority is checked, for certificates that name no host."""
     security = Security(ca_file=_authority(front, tmp_path), check_hostname=False)
     async with connected(f"rediss://127.0.0.1:{front.port}", security) as client:
         assert await client.ping()
 
 
 async def test_certificate_of_the_client(redis_server: RedisServer, tmp_path: Path) -> None:
-    """A Redis that asks for a certificate gets it, and refuses who has none."""
+    """A Redis that demands a client certificate gets it, and refuses clients without one."""
     clients = trustme.CA()
     ours = tmp_path / "ours.pem"
     clients.issue_cert("antecedent").private_key_and_cert_chain_pem.write_to_path(ours)
@@ -254,7 +254,7 @@ async def test_certificate_of_the_client(redis_server: RedisServer, tmp_path: Pa
 
 @pytest.mark.parametrize("kind", ["redis", "redis+sentinel", "redis+cluster"])
 async def test_no_password_in_what_is_printed(kind: str) -> None:
-    """Neither the errors of a Redis that is away nor the client itself show a password, wherever it stands."""
+    """Neither connection errors nor the client itself show a password, wherever in the URL it is."""
     path = "/master?sentinel_password=hunter3" if kind == "redis+sentinel" else ""
     async with connected(f"{kind}://user:hunter2@127.0.0.1:{free_port()}{path}") as client:
         with pytest.raises(Exception, match=r"\S") as caught:

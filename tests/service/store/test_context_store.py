@@ -32,7 +32,7 @@ from tests.support.session_documents import ANSWER, Document, sources
 
 MAX_SENTENCES = 100
 ANOTHER = Session("other", "fingerprint", "ja", "en", window=5, ttl_seconds=7)
-"""What a session is not that `Document.begin` has begun."""
+"""Differs from the session of `Document.begin` in model, window and time to live."""
 
 
 @pytest.fixture
@@ -50,14 +50,14 @@ async def document(store: ContextStore) -> Document:
 
 
 async def test_window_is_what_precedes(document: Document) -> None:
-    """Each sentence gets the sources before it, oldest first, and no more than the window."""
+    """Each sentence comes with the sources before it, oldest first, up to the size of the window."""
     windows = [sources(await document.append(text)) for text in "abcd"]
     assert windows == [[], ["a"], ["a", "b"], ["b", "c"]]
     assert [entry.position for entry in (await document.append("e")).preceding] == [2, 3]
 
 
 async def test_retry_gets_the_same_answer(document: Document) -> None:
-    """The same position with the same text changes nothing and gives the stored answer, to the last digit."""
+    """Sending the same text at the same position changes nothing and gives the stored answer, to the last digit."""
     first = await document.append("a", 0)
     assert first.answer is None
     await document.finish(0)
@@ -67,7 +67,7 @@ async def test_retry_gets_the_same_answer(document: Document) -> None:
 
 
 async def test_alternatives_are_kept_with_the_answer(document: Document) -> None:
-    """In their order, and to the last digit."""
+    """They are kept in order, and to the last digit."""
     answer = replace(ANSWER, alternatives=(Alternative("another", -0.2), Alternative("a third", -0.1)))
     await document.append("a", 0)
     assert await document.finish(0, answer) == answer
@@ -75,7 +75,7 @@ async def test_alternatives_are_kept_with_the_answer(document: Document) -> None
 
 
 async def test_retry_of_an_unfinished_sentence_gets_its_window_again(document: Document) -> None:
-    """A sentence whose translator died is handed out again, with the same preceding sentences."""
+    """A sentence whose translating process died is handed out again, with the same preceding sentences."""
     await document.append("a")
     first = await document.append("b", 1, seconds=0)
     await document.append("c")
@@ -85,7 +85,7 @@ async def test_retry_of_an_unfinished_sentence_gets_its_window_again(document: D
 
 
 async def test_preceding_sentences_come_with_their_translations(document: Document) -> None:
-    """A model that reads translations gets those that there are, corrections among them."""
+    """A model that reads translations gets those that exist, including corrections."""
     await document.grow(2)
     await document.append("unfinished")
     assert [entry.answer for entry in (await document.append("a")).preceding] == [ANSWER, None]
@@ -94,14 +94,14 @@ async def test_preceding_sentences_come_with_their_translations(document: Docume
 
 
 async def test_first_answer_wins(document: Document) -> None:
-    """Two replicas that translate the same sentence give one answer."""
+    """If two replicas translate the same sentence, both give the first answer."""
     await document.append("a")
     assert await document.finish(0, Answer("one", -1.0, 0)) == Answer("one", -1.0, 0)
     assert await document.finish(0, Answer("two", -2.0, 0)) == Answer("one", -1.0, 0)
 
 
 async def test_late_answer_is_not_that_of_another_sentence(document: Document) -> None:
-    """Who translated what stood there before, and was taken out, or lost with a Redis, answers nothing else."""
+    """An answer to a sentence that has since been withdrawn, or lost by Redis, is not taken for its successor's."""
     await document.append("a", who="first")
     await document.withdraw(0, "first")
     await document.append("b")
@@ -111,7 +111,7 @@ async def test_late_answer_is_not_that_of_another_sentence(document: Document) -
 
 
 async def test_place_of_a_sentence_that_was_taken_out_is_kept_for_it(document: Document) -> None:
-    """Who comes after it says so, and gets no earlier place; sent again, it is found where it is."""
+    """A successor states its least position, so it cannot take that place; sent again, it keeps its own position."""
     await document.append("a", who="first")
     await document.withdraw(0, "first")
     with pytest.raises(PositionGapError) as caught:
@@ -123,7 +123,7 @@ async def test_place_of_a_sentence_that_was_taken_out_is_kept_for_it(document: D
 
 
 async def test_another_text_is_a_conflict(document: Document) -> None:
-    """A position that has a text keeps it; the error names the next position."""
+    """A position keeps its text; the error gives the next free position."""
     await document.append("a")
     with pytest.raises(PositionConflictError) as caught:
         await document.append("b", 0)
@@ -131,7 +131,7 @@ async def test_another_text_is_a_conflict(document: Document) -> None:
 
 
 async def test_gap_is_refused(document: Document) -> None:
-    """No position may be left out; the error names the next one."""
+    """No position may be skipped; the error gives the next one."""
     with pytest.raises(PositionGapError) as caught:
         await document.append("a", 1)
     assert caught.value.extras == {"next_position": 0}
@@ -139,7 +139,7 @@ async def test_gap_is_refused(document: Document) -> None:
 
 
 async def test_idempotency_key_makes_appending_safe_to_repeat(document: Document) -> None:
-    """The same key finds the same sentence, however many others have come since."""
+    """The same key finds the same sentence, even if others have come since."""
     first = await document.append("a", key="k")
     await document.append("a")
     again = await document.append("a", key="k")
@@ -147,7 +147,7 @@ async def test_idempotency_key_makes_appending_safe_to_repeat(document: Document
 
 
 async def test_idempotency_key_belongs_to_one_sentence(document: Document) -> None:
-    """The same key with another text, or at another position, is a conflict."""
+    """Using the same key with another text, or for another position, is a conflict."""
     await document.append("a", key="k")
     for text, position in (("b", None), ("a", 1)):
         with pytest.raises(PositionConflictError):
@@ -155,7 +155,7 @@ async def test_idempotency_key_belongs_to_one_sentence(document: Document) -> No
 
 
 async def test_finished_sentences_are_kept_for_a_while(document: Document) -> None:
-    """A retry is answered until enough sentences have followed; then it is gone for good."""
+    """A sentence can be retried until enough others have followed; then it is gone for good."""
     await document.grow(KEPT_POSITIONS)
     assert (await document.append("sentence 0", 0)).answer == ANSWER
     await document.grow(2)
@@ -166,14 +166,14 @@ async def test_finished_sentences_are_kept_for_a_while(document: Document) -> No
 
 
 async def test_wide_window_keeps_more(store: ContextStore) -> None:
-    """Where the window is wider than what is kept for retries, the whole window is kept."""
+    """If the window is wider than what is kept for retries, the whole window is kept."""
     document = await Document.begin(store, window=KEPT_POSITIONS + 8)
     await document.grow(KEPT_POSITIONS + 10)
     assert len((await document.append("last")).preceding) == KEPT_POSITIONS + 8
 
 
 async def test_unfinished_sentence_is_kept_with_its_window(document: Document) -> None:
-    """However old it is, a sentence without an answer, and what it is read with, waits; then they go together."""
+    """A sentence without an answer is kept with its window, however old; once answered, they go together."""
     await document.grow(2)
     stuck = await document.append("stuck", seconds=0)
     await document.grow(KEPT_POSITIONS + 5)
@@ -187,7 +187,7 @@ async def test_unfinished_sentence_is_kept_with_its_window(document: Document) -
 async def test_sentences_that_will_never_have_an_answer_do_not_pile_up(
     document: Document, redis_server: RedisServer
 ) -> None:
-    """Those that can be retried are kept, with their windows, as answered ones are; nothing is left of the others."""
+    """Failed sentences are kept for retries, with their windows, as long as answered ones; older ones go completely."""
     for number in range(KEPT_POSITIONS):
         await document.append("too long", who=f"call {number}")
         await document.append("waits behind it", who="another")
@@ -201,7 +201,7 @@ async def test_sentences_that_will_never_have_an_answer_do_not_pile_up(
 
 
 async def test_sentence_that_fails_when_it_is_old_already(document: Document) -> None:
-    """It goes at once, and so does what was kept for it alone."""
+    """It is forgotten at once, along with what was kept only for it."""
     await document.grow(2)
     await document.append("stuck", who="slow")
     await document.grow(KEPT_POSITIONS + 5)
@@ -210,7 +210,7 @@ async def test_sentence_that_fails_when_it_is_old_already(document: Document) ->
 
 
 async def test_failed_sentence_without_its_window_cannot_be_retried(document: Document) -> None:
-    """It may be kept for a later one, which nobody asks for any more, when what stood before it has been forgotten."""
+    """It may still be kept, for the sake of a later unanswered sentence, when its own window has been forgotten."""
     await document.grow(2)
     await document.append("too long", who="call")
     await document.append("left alone", who="another")
@@ -224,7 +224,7 @@ async def test_failed_sentence_without_its_window_cannot_be_retried(document: Do
 
 
 async def test_idempotency_key_outlives_its_sentence(document: Document, redis_server: RedisServer) -> None:
-    """A very late repetition is told so, and does not append the sentence a second time."""
+    """A very late repetition gets an error instead of appending the sentence a second time."""
     await document.append("a", key="k")
     await document.finish(0)
     await document.grow(KEPT_POSITIONS + 1)
@@ -235,7 +235,7 @@ async def test_idempotency_key_outlives_its_sentence(document: Document, redis_s
 
 
 async def test_unknown_session_is_never_made_anew(store: ContextStore) -> None:
-    """No operation on a session that does not exist brings it into being."""
+    """No operation on a session that does not exist creates it."""
     document = Document(store, DocumentKey("tenant", "never begun"))
     for attempt in (
         document.append("a", 0),
@@ -253,7 +253,7 @@ async def test_unknown_session_is_never_made_anew(store: ContextStore) -> None:
 
 
 async def test_deletion_whose_reply_is_lost_is_one(document: Document, redis_server: RedisServer) -> None:
-    """It is sent again, and what it does not find any more is what it has deleted."""
+    """The deletion is sent again; finding nothing then means that the first one succeeded."""
     client = connect(redis_server.url, 5)
     lossy = LossyRedis(client, "delete")
     await ContextStore(Commands(cast(Redis, lossy), Metrics()), 100).delete(document.key)
@@ -264,7 +264,7 @@ async def test_deletion_whose_reply_is_lost_is_one(document: Document, redis_ser
 
 
 async def test_deleted_session_is_gone_at_once(document: Document, redis_server: RedisServer) -> None:
-    """After a deletion nothing of the document is in Redis, and what was in flight does not bring it back."""
+    """After a deletion nothing of the document is in Redis, and operations in flight do not bring it back."""
     await document.append("a", key="k", who="somebody")
     await document.append("b", who="somebody")
     await document.store.delete(document.key)
@@ -279,7 +279,7 @@ async def test_deleted_session_is_gone_at_once(document: Document, redis_server:
 async def test_session_that_was_evicted_leaves_nothing_to_its_successor(
     document: Document, redis_server: RedisServer
 ) -> None:
-    """A Redis that evicts may forget the session and keep its sentences: the same session anew translates anew."""
+    """An evicting Redis may drop the session but keep its sentences; the session, created again, starts empty."""
     await document.append("a", key="k")
     await document.finish(0)
     async with connect(redis_server.url, 5) as client:
@@ -293,7 +293,7 @@ async def test_session_that_was_evicted_leaves_nothing_to_its_successor(
 
 
 async def test_session_without_its_sentences_is_none(document: Document, redis_server: RedisServer) -> None:
-    """One whose sentences a Redis has evicted would be gone on with without its context: it is unknown, and gone."""
+    """If its sentences were evicted, a session is unknown and is removed, rather than going on without context."""
     await document.grow(3)
     async with connect(redis_server.url, 5) as client:
         await client.delete(document.key.names()[1])
@@ -305,7 +305,7 @@ async def test_session_without_its_sentences_is_none(document: Document, redis_s
 async def test_every_call_sets_the_time_to_live_of_every_key_anew(
     document: Document, redis_server: RedisServer
 ) -> None:
-    """All keys of a document live equally long, counted from the last call, whichever it was."""
+    """All keys of a document expire together, counted from the last call of any kind."""
     await document.append("a", key="k")
     calls = (
         lambda: document.append("a", 0),
@@ -326,7 +326,7 @@ async def test_every_call_sets_the_time_to_live_of_every_key_anew(
 
 
 async def test_keys_of_a_document_share_a_slot(document: Document) -> None:
-    """A Redis Cluster can run the scripts, because one hash tag is in all keys; another document has another."""
+    """All keys have the document's hash tag, so that a Redis Cluster can run the scripts."""
     slots = {name.split("{")[1].split("}")[0] for name in document.key.names()}
     assert slots == {f"tenant:{document.key.session_id}"}
 
@@ -341,7 +341,7 @@ async def test_documents_do_not_see_each_other(store: ContextStore) -> None:
 
 
 async def test_session_that_is_there_stays_as_it_is(document: Document) -> None:
-    """One that is begun again, by whoever got no answer, keeps its sentences, and lives on."""
+    """Creating a session again, as after a lost answer, leaves it and its sentences as they are."""
     await document.append("a")
     state = await document.store.create(document.key, ANOTHER)
     assert (state.session.model, state.session.ttl_seconds, state.next_position) == ("model", 100, 1)
@@ -349,7 +349,7 @@ async def test_session_that_is_there_stays_as_it_is(document: Document) -> None:
 
 
 async def test_concurrent_appends_get_different_positions(document: Document) -> None:
-    """Sentences that arrive together each get a place, and each is read with those before it."""
+    """Sentences that arrive together each get their own position, and the right preceding sentences."""
     appended = await asyncio.gather(*(document.append(f"s{number}") for number in range(20)))
     texts = [entry.source for entry in (await document.store.read(document.key)).entries]
     assert sorted(found.position for found in appended) == list(range(20))
@@ -358,7 +358,7 @@ async def test_concurrent_appends_get_different_positions(document: Document) ->
 
 
 async def test_same_call_again_appends_nothing(document: Document) -> None:
-    """A call that is repeated because its reply was lost finds what it appended, whatever has come since."""
+    """A call that is repeated after a lost reply finds what it had appended, whatever has come since."""
     first = await document.append("a", who="somebody")
     await document.append("a")
     again = await document.append("a", who="somebody")
@@ -366,7 +366,7 @@ async def test_same_call_again_appends_nothing(document: Document) -> None:
 
 
 async def test_correction_overwrites(document: Document) -> None:
-    """A correction takes the place of any answer, has no score, and no answer that comes later takes its place."""
+    """A correction replaces any answer, has no score, and is not replaced by later answers."""
     await document.append("a")
     await document.finish(0)
     entry = await document.correct(0, "corrected")
@@ -376,7 +376,7 @@ async def test_correction_overwrites(document: Document) -> None:
 
 
 async def test_correction_of_an_unfinished_sentence_finishes_it(document: Document) -> None:
-    """It counts as the answer, also for whoever was translating."""
+    """The correction counts as the answer, even for the caller that is still translating."""
     await document.append("a", key="k")
     await document.correct(0, "corrected")
     assert (await document.finish(0)).translation == "corrected"
@@ -385,7 +385,7 @@ async def test_correction_of_an_unfinished_sentence_finishes_it(document: Docume
 
 
 async def test_only_what_is_kept_is_corrected(document: Document) -> None:
-    """Neither a position that is still to come, nor one that is no longer kept."""
+    """Neither a future position nor one that is no longer kept can be corrected."""
     await document.grow(KEPT_POSITIONS + 1)
     with pytest.raises(SentenceNotFoundError) as to_come:
         await document.correct(KEPT_POSITIONS + 1, "corrected")
@@ -395,7 +395,7 @@ async def test_only_what_is_kept_is_corrected(document: Document) -> None:
 
 
 async def test_session_has_a_last_sentence(redis_server: RedisServer) -> None:
-    """Exactly as many as are allowed, however many come at a time; retries are answered as before."""
+    """Exactly as many sentences as allowed are accepted, even if more come at once; retries still work."""
     async with connect(redis_server.url, 5) as client:
         document = await Document.begin(ContextStore(Commands(client, Metrics()), 5))
         outcomes = await asyncio.gather(*(document.append("a") for _ in range(8)), return_exceptions=True)
@@ -406,7 +406,7 @@ async def test_session_has_a_last_sentence(redis_server: RedisServer) -> None:
 
 
 async def test_session_has_a_pace(redis_server: RedisServer) -> None:
-    """As many sentences at once as a minute may have, then one for each share of the minute; retries cost nothing."""
+    """A minute's worth of sentences may come at once, then one per share of the minute; retries cost nothing."""
     async with connect(redis_server.url, 5) as client:
         document = await Document.begin(ContextStore(Commands(client, Metrics()), MAX_SENTENCES, per_minute=3))
         began = time.monotonic()
@@ -417,19 +417,19 @@ async def test_session_has_a_pace(redis_server: RedisServer) -> None:
             await document.append("d")
         assert 20 - (time.monotonic() - began) <= refused.value.retry_after <= 20
         assert await document.kept() == [0, 1, 2]
-        await client.hincrbyfloat(document.key.names()[0], "paced", 3_600_000)  # a clock that has gone back by an hour
+        await client.hincrbyfloat(document.key.names()[0], "paced", 3_600_000)  # as if the clock went back by an hour
         assert (await document.append("d")).position == 3
 
 
 async def test_sentence_that_is_taken_out_counts_no_more(redis_server: RedisServer) -> None:
-    """A client that leaves before its answers, and sends them again as it is told to, pays for each sentence once."""
+    """A client that leaves before the answers and then sends the sentences again pays for each only once."""
     async with connect(redis_server.url, 5) as client:
         document = await Document.begin(ContextStore(Commands(client, Metrics()), MAX_SENTENCES, per_minute=3))
         await document.append("a")
         for _ in range(4):
             for text in "bc":
                 await document.append(text, who=text)
-            for position, token in ((2, "c"), (1, "b"), (1, "b")):  # the last one, repeated, gives nothing back
+            for position, token in ((2, "c"), (1, "b"), (1, "b")):  # the last repeats another, to no effect
                 await document.withdraw(position, token)
         for text in "bc":
             await document.append(text)
@@ -438,7 +438,7 @@ async def test_sentence_that_is_taken_out_counts_no_more(redis_server: RedisServ
 
 
 async def test_finished_document_keeps_texts_only(document: Document, redis_server: RedisServer) -> None:
-    """Of how the sentences came to their answers nothing is left but the idempotency keys that clients have given."""
+    """Nothing remains about how sentences got their answers, except for the clients' idempotency keys."""
     await document.append("a", key="k")
     await document.append("b", who="somebody")
     await document.append("c")
@@ -453,7 +453,7 @@ async def test_finished_document_keeps_texts_only(document: Document, redis_serv
 
 
 async def test_state_holds_what_the_session_began_with(document: Document) -> None:
-    """Reading gives languages, model and window back, and an unfinished sentence without an answer."""
+    """Reading gives the languages, model and window, and unfinished sentences without an answer."""
     await document.append("a")
     state = await document.store.read(document.key)
     assert state.session == Session("model", "fingerprint", "ja", "en", 2, 100)
@@ -461,7 +461,7 @@ async def test_state_holds_what_the_session_began_with(document: Document) -> No
 
 
 async def test_session_of_an_earlier_release_goes_on(document: Document, redis_server: RedisServer) -> None:
-    """Such a one knows nothing of glossaries and of alternatives, nor do its answers, which it can read as before."""
+    """It has no glossaries or alternatives, and new answers are stored so that the earlier release can read them."""
     session, entries, _ = document.key.names()
     async with connect(redis_server.url, 5) as client:
         await client.hdel(session, "glossary", "beam_size", "alternatives")
@@ -477,7 +477,7 @@ async def test_session_of_an_earlier_release_goes_on(document: Document, redis_s
 
 
 async def test_scripts_survive_a_restart_of_redis(mortal_redis: RedisServer) -> None:
-    """A Redis that has been killed and started again has forgotten its scripts, and nothing of the session."""
+    """A Redis that was killed and restarted has forgotten its scripts but nothing of the session."""
     async with connect(mortal_redis.url, 5) as client:
         commands = Commands(client, Metrics())
         document = await Document.begin(ContextStore(commands, MAX_SENTENCES))

@@ -1,4 +1,4 @@
-"""What an error of redis-py means."""
+"""How errors of redis-py are interpreted."""
 
 import asyncio
 import socket
@@ -52,7 +52,7 @@ _IN_A_SCRIPT = "ERR Error running script (call to f_1): @user_script:1: @user_sc
     ],
 )
 def test_refusals_that_are_outages(reply: str, code: str, passing: bool) -> None:
-    """Redis's own word is found, in a script or out of it, and tells whether it is worth a repetition."""
+    """Redis's own error code is found, inside a script error too, and decides whether a repetition is worthwhile."""
     error = BaseParser.parse_error(reply)
     assert (code_of(error), is_outage(error), is_passing(error)) == (code, True, passing)
 
@@ -61,7 +61,7 @@ def test_refusals_that_are_outages(reply: str, code: str, passing: bool) -> None
     "reply", ["ERR value is not an integer", "WRONGTYPE Operation against a key", "ERR SECRET OOM "]
 )
 def test_mistakes_are_none(reply: str) -> None:
-    """A command that is wrong is no outage, and nothing of what was sent is taken for a code."""
+    """A wrong command is not an outage, and nothing of what was sent is taken for a code."""
     error = BaseParser.parse_error(reply)
     assert not is_outage(error)
     assert not is_passing(error)
@@ -78,14 +78,14 @@ def test_mistakes_are_none(reply: str) -> None:
     ],
 )
 def test_silence_is_worth_a_repetition(error: Exception) -> None:
-    """No reply, or one of something else than Redis, counts for the breaker, and is asked for again."""
+    """No reply, or one from something other than Redis, counts for the breaker and is worth a repetition."""
     assert is_silence(error)
     assert is_outage(error)
     assert is_passing(error)
 
 
 def test_what_lies_behind_is_the_reason() -> None:
-    """What redis-py or `Commands` raises in its place says no more than that there is no connection."""
+    """The underlying error is the reason; the one raised in its place just says that there is no connection."""
     refused = RedisConnectionError("Error 111 connecting to localhost")
     refused.__context__ = ConnectionRefusedError()
     assert code_of(refused) == "ConnectionRefusedError"
@@ -99,7 +99,7 @@ def test_what_lies_behind_is_the_reason() -> None:
 
 
 def test_connection_that_uvloop_has_closed_is_silence() -> None:
-    """A Redis that dies between the opening of a connection and its first command is away, not a bug of ours."""
+    """If Redis dies between the opening of a connection and its first command, that is an outage and not a bug."""
     with uvloop_runner() as runner, pytest.raises(RuntimeError) as raised:
         runner.run(write_to_a_connection_that_is_closed())
     assert is_silence(raised.value)
@@ -107,12 +107,12 @@ def test_connection_that_uvloop_has_closed_is_silence() -> None:
 
 
 def uvloop_runner() -> asyncio.Runner:
-    """Runs what the service runs, on the loop that it runs on."""
+    """A runner with the event loop of the service."""
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
 async def write_to_a_connection_that_is_closed() -> None:
-    """As redis-py writes."""
+    """Write as redis-py does."""
     async with await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0) as server:
         _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         writer.transport.abort()

@@ -1,4 +1,4 @@
-"""Files that wait for their translation, in a real Redis."""
+"""Files that await translation, in a real Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -26,7 +26,7 @@ QUEUE = "antecedent:files"
 
 
 class AtTheQueue(LossyRedis):
-    """A client of it that, where a file is to be put into the queue, does `instead`, which is given what puts it."""
+    """A client that, instead of putting a file into the queue, calls `instead` with the function that would."""
 
     def __init__(self, client: RedisClient, instead: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]) -> None:
         super().__init__(client)
@@ -46,7 +46,7 @@ class AtTheQueue(LossyRedis):
 
 @pytest.fixture
 async def redis(mortal_redis: RedisServer, tmp_path: Path) -> AsyncIterator[RedisClient]:
-    """A client of a server of this test's own, since all files are in one queue."""
+    """A client of this test's own server, since all files share one queue."""
     del tmp_path
     async with connect(mortal_redis.url, 5) as client:
         yield client
@@ -55,13 +55,13 @@ async def redis(mortal_redis: RedisServer, tmp_path: Path) -> AsyncIterator[Redi
 def files(
     redis: object, *, lease_seconds: float = 60, most: int = 9, ttl_seconds: int = 60, most_bytes: int = 1000
 ) -> Files:
-    """As one replica has them."""
+    """The files as one replica sees them."""
     commands = Commands(cast(Redis, redis), Metrics())
     return Files(commands, ttl_seconds=ttl_seconds, lease_seconds=lease_seconds, most=most, most_bytes=most_bytes)
 
 
 async def kept(redis: object, number: int = 1) -> Files:
-    """The first of KEYS, kept one after the other."""
+    """Store files under the first of KEYS, one after the other."""
     made = files(redis)
     for key in KEYS[:number]:
         await made.keep(key, KEPT, b"\xffcontent")
@@ -75,14 +75,14 @@ async def _dies(put: Callable[[], Awaitable[Any]]) -> None:
 
 
 async def claimed(of: Files, token: str, *held: FileKey) -> ClaimedFile:
-    """The next one, which is there."""
+    """Claim the next file, which must exist."""
     found = await of.claim(token, held)
     assert found is not None
     return found
 
 
 async def test_each_is_claimed_once_the_oldest_first(redis: RedisClient) -> None:
-    """With its content, to the byte; until there are no more."""
+    """Each file is claimed with its exact content, until there are no more."""
     made = await kept(redis, 2)
     first, second = await claimed(made, "x"), await claimed(files(redis), "y")
     assert [each.key for each in (first, second)] == KEYS[:2]
@@ -91,7 +91,7 @@ async def test_each_is_claimed_once_the_oldest_first(redis: RedisClient) -> None
 
 
 async def test_queue_is_in_the_order_of_redis(redis: RedisClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replica whose clock is slow puts its files behind those that came before."""
+    """Redis's clock decides, so that a replica whose clock is slow cannot put its files before earlier ones."""
     await kept(redis)
     monkeypatch.setattr("time.time", lambda: 1.0)
     await files(redis).keep(KEYS[1], KEPT, b"content")
@@ -102,17 +102,17 @@ async def test_queue_is_in_the_order_of_redis(redis: RedisClient, monkeypatch: p
 
 
 async def test_who_has_files_of_a_tenant_takes_those_of_others_first(redis: RedisClient) -> None:
-    """So a tenant with many files does not keep another's waiting for all of them."""
+    """A replica prefers tenants of whom it has no file yet, so that one with many files does not block the others."""
     made = await kept(redis, 4)
     first = await claimed(made, "x")
     second = await claimed(made, "y", first.key)
     third = await claimed(made, "z", first.key, second.key)
-    assert await made.claim("w", [], KEYS) is None  # all of them are left to others
+    assert await made.claim("w", [], KEYS) is None  # all of them excluded, as left to others
     assert [each.key for each in (first, second, third)] == [KEYS[0], KEYS[2], KEYS[1]]
 
 
 async def test_those_left_to_others_hide_none(redis: RedisClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many of them are older, as where other replicas have their languages."""
+    """Files left to replicas with other languages do not hide later ones, however many they are."""
     monkeypatch.setattr("service.store.files._LOOKED_AT", 1)
     made = await kept(redis, 4)
     found = await made.claim("x", KEYS[:1], KEYS[1:3])
@@ -122,7 +122,7 @@ async def test_those_left_to_others_hide_none(redis: RedisClient, monkeypatch: p
 
 
 async def test_a_lease_that_ends_is_anothers_to_take(redis: RedisClient) -> None:
-    """As a new attempt; who had it finds it lost, and changes nothing."""
+    """That is a new attempt; the previous holder finds the lease lost, and can change nothing."""
     await kept(redis)
     slow, quick = files(redis, lease_seconds=0.05), files(redis)
     lost = await claimed(slow, "x")
@@ -138,7 +138,7 @@ async def test_a_lease_that_ends_is_anothers_to_take(redis: RedisClient) -> None
 
 
 async def test_a_lease_that_nobody_took_is_renewed(redis: RedisClient) -> None:
-    """As after some seconds without Redis: nobody else began, nor its replica once more."""
+    """An expired lease, as after an outage of Redis, can be renewed if nobody has claimed the file in between."""
     await kept(redis)
     mine, made = await claimed(files(redis, lease_seconds=0.05), "x"), files(redis)
     await asyncio.sleep(0.1)
@@ -150,7 +150,7 @@ async def test_a_lease_that_nobody_took_is_renewed(redis: RedisClient) -> None:
 
 @pytest.mark.parametrize("counts", [True, False])
 async def test_what_is_released_is_anothers_at_once(redis: RedisClient, counts: bool) -> None:
-    """Once more if the attempt counts."""
+    """The next claim has a higher number of attempts only if the released one counts."""
     made = await kept(redis)
     await made.release(await claimed(made, "x"), counts=counts)
     assert (await made.state(KEYS[0])).status == "queued"
@@ -159,7 +159,7 @@ async def test_what_is_released_is_anothers_at_once(redis: RedisClient, counts: 
 
 @pytest.mark.parametrize("end", ["finish", "fail"])
 async def test_what_has_come_to_an_end_is_never_claimed_again(redis: RedisClient, end: str) -> None:
-    """Its content is gone, and so is its place in the queue."""
+    """The content of a finished or failed file is gone, and so is its place in the queue."""
     made = await kept(redis)
     mine = await claimed(made, "x")
     await (made.finish(mine, b"done") if end == "finish" else made.fail(mine, "wrong"))
@@ -172,7 +172,7 @@ async def test_what_has_come_to_an_end_is_never_claimed_again(redis: RedisClient
 
 
 async def test_calls_whose_replies_are_lost_are_repeated(redis: RedisClient) -> None:
-    """And come to the same: one file, one attempt, one translation."""
+    """The repetition has no further effect: one file, one attempt, one translation."""
     replies = iter([RedisConnectionError("lost"), None])
 
     async def loses_one(put: Callable[[], Awaitable[Any]]) -> None:
@@ -194,7 +194,7 @@ async def test_calls_whose_replies_are_lost_are_repeated(redis: RedisClient) -> 
 
 
 async def test_so_many_of_a_tenant(redis: RedisClient) -> None:
-    """Another tenant has room, and what was read or has expired makes some."""
+    """The limit is per tenant; files that have been fetched or have expired make room."""
     few = files(redis, most=1, ttl_seconds=1)
     await few.keep(KEYS[0], KEPT, b"")
     await few.keep(KEYS[0], KEPT, b"")  # a repeated call
@@ -203,7 +203,7 @@ async def test_so_many_of_a_tenant(redis: RedisClient) -> None:
     await few.keep(KEYS[2], KEPT, b"")
     with pytest.raises(TooManyFilesError):
         await few.check_room(KEYS[1], 1)
-    await few.check_room(KEYS[0], 1)  # which is there already
+    await few.check_room(KEYS[0], 1)  # kept already
     for _ in range(2):  # it may be read again
         await few.forget_soon(KEYS[0])
         await few.check_room(KEYS[1], 1)
@@ -217,7 +217,7 @@ async def test_so_many_of_a_tenant(redis: RedisClient) -> None:
 
 
 async def test_all_of_a_tenant(redis: RedisClient) -> None:
-    """Those that were read come first, since they are gone first; what has failed is there, too, and takes no room."""
+    """Fetched files come first, since they expire first; failed ones are listed too, but take no room."""
     made = files(redis, most=2, ttl_seconds=6000)
     for key in (KEYS[0], KEYS[2], KEYS[1]):
         await made.keep(key, KEPT, b"content")
@@ -238,7 +238,7 @@ async def test_all_of_a_tenant(redis: RedisClient) -> None:
 
 
 async def test_of_very_many_the_last_are_listed(redis: RedisClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many as a tenant may have, and so many others."""
+    """The list has at most the number of files that a tenant may have, plus a number of others."""
     monkeypatch.setattr("service.store.files._MOST_OTHERS_LISTED", 1)
     made, mine = files(redis, most=2, ttl_seconds=6000), [FileKey("one", letter * 22) for letter in "dcba"]
     for number, key in enumerate(mine):
@@ -250,7 +250,7 @@ async def test_of_very_many_the_last_are_listed(redis: RedisClient, monkeypatch:
 
 
 async def test_one_that_does_not_get_into_the_queue_is_soon_gone(redis: RedisClient) -> None:
-    """As where a replica dies in between: nobody would translate it."""
+    """If a replica dies before queueing a file, nobody would translate it, so it soon expires."""
 
     async def forgets(put: Callable[[], Awaitable[Any]]) -> None:
         del put
@@ -274,7 +274,7 @@ async def test_one_that_does_not_get_into_the_queue_is_soon_gone(redis: RedisCli
 
 
 async def test_a_redis_that_is_full_can_be_emptied(redis: RedisClient) -> None:
-    """What is there can be claimed, and come to an end, which frees more than it takes."""
+    """Files can still be claimed and finished, which frees more memory than it takes."""
     made = await kept(redis)
     await redis.config_set("maxmemory", 1)
     mine = await claimed(made, "x")
@@ -287,7 +287,7 @@ async def test_a_redis_that_is_full_can_be_emptied(redis: RedisClient) -> None:
 
 
 async def test_so_many_bytes_of_a_tenant(redis: RedisClient) -> None:
-    """Those of files that were fetched count as long as they are there; what fails or is deleted has none."""
+    """Fetched files count until they are gone; failed and deleted ones have no bytes."""
     small = files(redis, most_bytes=10)
     await small.keep(KEYS[0], KEPT, b"12345")
     with pytest.raises(TooManyFilesError, match="10 bytes"):
@@ -307,7 +307,7 @@ async def test_so_many_bytes_of_a_tenant(redis: RedisClient) -> None:
 
 
 async def test_one_that_is_kept_again_stays_as_it_is(redis: RedisClient) -> None:
-    """A call that ends half-way does not shorten its time; one that was fetched takes no room again."""
+    """A repeated call that fails half-way does not shorten a file's life; a fetched file takes no room again."""
     made, name = files(redis, most=1, ttl_seconds=6000), KEYS[0].names()[0]
     await made.keep(KEYS[0], KEPT, b"content")
     with pytest.raises(ZeroDivisionError):
@@ -325,14 +325,14 @@ async def test_one_that_is_kept_again_stays_as_it_is(redis: RedisClient) -> None
 
 
 async def test_one_that_is_kept_again_keeps_its_turn(redis: RedisClient) -> None:
-    """Whoever sends it anew, not knowing whether it has come, does not wait for those that came after it."""
+    """A client that is unsure and sends a file again does not lose its place to files that came later."""
     made = await kept(redis, 2)
     await made.keep(KEYS[0], KEPT, b"\xffcontent")
     assert (await claimed(made, "x")).key == KEYS[0]
 
 
 async def test_what_has_expired_is_not_counted(redis: RedisClient) -> None:
-    """Nor are so many counted that it would take long."""
+    """Nor is it counted exactly where that would take long: a tenant with 10,000 files has no room."""
     made = files(redis, ttl_seconds=6000)
     await made.keep(KEYS[0], KEPT, b"content")
     await made.forget_soon(KEYS[0])
@@ -347,18 +347,18 @@ async def test_what_has_expired_is_not_counted(redis: RedisClient) -> None:
 
 
 async def test_what_is_known_of_files_ends_with_them(redis: RedisClient) -> None:
-    """Also of a tenant that has fetched its only one, and sends no more."""
+    """All records expire, even of a tenant that has fetched its only file and sends no more."""
     made = await kept(redis)
     await made.finish(await claimed(made, "x"), b"done")
     await made.forget_soon(KEYS[0])
     left = {name: await redis.pttl(name) for name in await redis.keys()}
-    del left[QUEUE]  # which replicas empty
+    del left[QUEUE]  # emptied by replicas
     assert {name for name, milliseconds in left.items() if milliseconds <= 0} == set()
 
 
 @pytest.mark.parametrize("begun", [False, True])
 async def test_one_that_is_sent_again_while_it_leaves_the_queue(redis: RedisClient, begun: bool) -> None:
-    """As with an idempotency key, right after it was deleted: it is in the queue, also if somebody has begun it."""
+    """A file sent again (by its idempotency key) just after its deletion is queued, even if somebody had begun it."""
     made = await kept(redis)
     await made.delete(KEYS[0])
 
@@ -375,7 +375,7 @@ async def test_one_that_is_sent_again_while_it_leaves_the_queue(redis: RedisClie
 
 
 async def test_what_a_later_release_says_more_is_not_guessed(redis: RedisClient) -> None:
-    """Such a file is claimed, and left to who knows what it says."""
+    """A file with a field of a later release is claimed, but without a description: another replica may know it."""
     made = await kept(redis)
     (name, _) = KEYS[0].names()
     await redis.hset(name, "file", (await redis.hget(name, "file") or "")[:-1] + ',"style":"plain"}')
@@ -383,7 +383,7 @@ async def test_what_a_later_release_says_more_is_not_guessed(redis: RedisClient)
 
 
 async def test_one_that_is_deleted_is_gone_at_once(redis: RedisClient) -> None:
-    """It makes room, nobody begins it, and whoever translates it notices; it may be done twice."""
+    """Deletion makes room, keeps others from beginning, and is noticed by who is translating; it may be repeated."""
     made = await kept(redis, 2)
     held = await claimed(made, "x")
     for key in [*KEYS[:2], KEYS[0]]:

@@ -1,4 +1,4 @@
-"""An operator is told of a Redis that may drop sessions, or that is not what the URL says."""
+"""Operators are told if Redis may drop sessions, or is not what the URL says."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from tests.support.servers import RedisServer
 
 @contextmanager
 def started(folder: Path, *options: str) -> Iterator[str]:
-    """Host and port of a Redis with options."""
+    """Start a Redis with options; yields its host and port."""
     server = RedisServer(folder, *options)
     try:
         server.start()
@@ -29,7 +29,7 @@ def started(folder: Path, *options: str) -> Iterator[str]:
 
 
 async def refusal(url: str) -> str:
-    """What is said of a URL instead of a start."""
+    """The error with which a start with that URL is refused."""
     with pytest.raises(SettingsError) as raised:
         async with open_redis(Settings(redis_url=url), Metrics()):
             pass
@@ -38,7 +38,7 @@ async def refusal(url: str) -> str:
 
 @pytest.mark.parametrize("policy", ["noeviction", "volatile-lru"])
 async def test_policy_that_evicts_is_warned_of(policy: str, mortal_redis: RedisServer) -> None:
-    """One line when the service starts; none for a Redis that refuses what it has no room for."""
+    """There is one line at the start; none for a Redis that refuses writes for lack of room."""
     async with Redis.from_url(mortal_redis.url) as client:
         await client.config_set("maxmemory-policy", policy)
     with capture_logs() as lines:
@@ -49,7 +49,7 @@ async def test_policy_that_evicts_is_warned_of(policy: str, mortal_redis: RedisS
 
 
 async def test_redis_that_is_away_is_not_waited_for(mortal_redis: RedisServer) -> None:
-    """The service starts without it; the log says where it was looked for, and not with which password."""
+    """The service starts without it; the log gives the address but not the password."""
     mortal_redis.kill()
     url = mortal_redis.url.replace("//", "//:himitsu@")
     with capture_logs() as lines:
@@ -61,7 +61,7 @@ async def test_redis_that_is_away_is_not_waited_for(mortal_redis: RedisServer) -
 
 
 async def test_node_of_a_cluster_is_named(tmp_path: Path) -> None:
-    """Whatever else it is taken for, the sentence says how the URL must begin."""
+    """Whatever a URL takes a Cluster's node for, the error says how the URL must begin."""
     with started(tmp_path, "--cluster-enabled", "yes") as place:
         said = (
             f"ANTECEDENT_REDIS_URL: {place} is a node of a Cluster, so the URL must begin with redis+cluster://;"
@@ -72,7 +72,7 @@ async def test_node_of_a_cluster_is_named(tmp_path: Path) -> None:
 
 
 async def test_redis_of_its_own_is_named(redis_server: RedisServer) -> None:
-    """Where the URL names it as a sentinel, or as a node of a Cluster."""
+    """An ordinary Redis is recognized if the URL takes it for a sentinel or a Cluster's node."""
     place = urlsplit(redis_server.url).netloc
     for url in (f"redis+sentinel://{place}/master", f"redis+cluster://{place}"):
         said = await refusal(url)
@@ -80,7 +80,7 @@ async def test_redis_of_its_own_is_named(redis_server: RedisServer) -> None:
 
 
 async def test_sentinel_is_named(tmp_path: Path) -> None:
-    """Where the URL names it as the Redis itself, or as a node of a Cluster; where it is right, all is well."""
+    """A sentinel is recognized if the URL takes it for a Redis or a Cluster's node; with the right URL all is well."""
     watched = RedisSentinel(tmp_path)
     try:
         watched.start()
@@ -94,13 +94,13 @@ async def test_sentinel_is_named(tmp_path: Path) -> None:
 
 
 async def test_redis_that_runs_no_scripts(tmp_path: Path) -> None:
-    """An operator has taken EVAL away, without which no session can be kept."""
+    """An operator has disabled EVAL, without which sessions are impossible."""
     with started(tmp_path, "--rename-command", "EVAL", "", "--rename-command", "EVALSHA", "") as place:
         assert await refusal(f"redis://{place}") == f"ANTECEDENT_REDIS_URL: {place} runs no scripts (EVAL)"
 
 
 async def test_redis_that_says_nothing_of_itself_is_used(tmp_path: Path) -> None:
-    """As where INFO has been taken away: the look finds nothing wrong."""
+    """Without INFO nothing can be found wrong, so the service starts."""
     with started(tmp_path, "--rename-command", "INFO", "") as place:
         async with open_redis(Settings(redis_url=f"redis://{place}"), Metrics()) as commands:
             await commands.try_to_write()

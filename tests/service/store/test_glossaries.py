@@ -1,4 +1,4 @@
-"""Glossaries that tenants keep, in a real Redis."""
+"""Tenants' stored glossaries, in a real Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,14 +28,14 @@ TERMS = {"ja-en": "terms of the first"}
 
 
 class LosesLastReply(LossyRedis):
-    """A Redis whose reply is lost when it has forgotten all of a glossary."""
+    """A Redis whose reply is lost once it has deleted a glossary."""
 
     def __init__(self, client: RedisClient) -> None:
         super().__init__(client)
         self._redis = client
 
     async def hdel(self, name: str, *fields: str) -> int:
-        """Forget fields of a hash."""
+        """Delete fields of a hash."""
         found: int = await self._redis.hdel(name, *fields)
         if name.endswith(":glossaries") and not self.lost:
             self.lost = True
@@ -45,24 +45,24 @@ class LosesLastReply(LossyRedis):
 
 @pytest.fixture
 async def redis(redis_server: RedisServer) -> AsyncIterator[RedisClient]:
-    """A client of the server that all tests share: each has a tenant of its own."""
+    """A client of the shared server; each test has a tenant of its own."""
     async with connect(redis_server.url, 5) as client:
         yield client
 
 
 @pytest.fixture
 def tenant() -> str:
-    """Who has kept nothing yet."""
+    """A tenant without glossaries."""
     return uuid4().hex
 
 
 def glossaries(redis: object, most: int = 2) -> Glossaries:
-    """As one replica has them."""
+    """The glossaries as one replica sees them."""
     return Glossaries(Commands(cast(Redis, redis), Metrics()), most)
 
 
 async def test_what_is_kept_is_there_until_it_is_deleted(redis: RedisClient, tenant: str) -> None:
-    """For every replica, the oldest first, and for no other tenant."""
+    """Every replica sees a tenant's glossaries, oldest first; other tenants do not."""
     one, other = glossaries(redis), glossaries(redis)
     await one.keep(tenant, SECOND, {"ja-en": "terms of the second"})
     await other.keep(tenant, FIRST, TERMS)
@@ -78,7 +78,7 @@ async def test_what_is_kept_is_there_until_it_is_deleted(redis: RedisClient, ten
 
 
 async def test_the_oldest_comes_first(redis: RedisClient, tenant: str) -> None:
-    """By when they were made, and not by what they are called."""
+    """The order is by creation time, not by name."""
     older = replace(SECOND, created="2026-11-26T00:00:00.000000+00:00")
     for glossary in (FIRST, older):
         await glossaries(redis).keep(tenant, glossary, {})
@@ -86,7 +86,7 @@ async def test_the_oldest_comes_first(redis: RedisClient, tenant: str) -> None:
 
 
 async def test_there_is_room_for_so_many(redis: RedisClient, tenant: str) -> None:
-    """Whichever replicas are asked at the same time."""
+    """The limit holds whichever replica is asked."""
     for glossary in (FIRST, SECOND):
         await glossaries(redis).keep(tenant, glossary, TERMS)
     with pytest.raises(TooManyGlossariesError, match="2 glossaries"):
@@ -95,7 +95,7 @@ async def test_there_is_room_for_so_many(redis: RedisClient, tenant: str) -> Non
 
 
 async def test_a_call_whose_reply_is_lost_is_repeated(redis: RedisClient, tenant: str) -> None:
-    """And does once what it would do: also where what it has kept was the last that there was room for."""
+    """The repetition has no further effect, even if the glossary took the last free place."""
     lossy = LossyRedis(redis, "evalsha", "eval")
     await glossaries(lossy, 1).keep(tenant, FIRST, TERMS)
     assert lossy.lost
@@ -107,12 +107,12 @@ async def test_a_call_whose_reply_is_lost_is_repeated(redis: RedisClient, tenant
 
 
 def _longer(glossary: KeptGlossary, terms: Terms, letter: str = "!") -> tuple[KeptGlossary, Terms]:
-    """The glossary, with one more letter."""
+    """Append a letter to a glossary's name and terms."""
     return replace(glossary, name=f"{glossary.name}{letter}"), {"ja-en": f"{terms['ja-en']}{letter}"}
 
 
 async def test_changes_at_the_same_time_are_all_made(redis: RedisClient, tenant: str) -> None:
-    """Each of what the others have left, by whichever replica."""
+    """Concurrent changes by any replicas build on each other, and none is lost."""
     await glossaries(redis).keep(tenant, FIRST, TERMS)
     changes = [partial(_longer, letter=letter) for letter in ascii_uppercase]
     await asyncio.gather(*(glossaries(redis).change(tenant, "first", change) for change in changes))
@@ -125,7 +125,7 @@ async def test_changes_at_the_same_time_are_all_made(redis: RedisClient, tenant:
 
 
 async def test_a_change_whose_reply_is_lost_is_made_once(redis: RedisClient, tenant: str) -> None:
-    """The repetition finds it made."""
+    """The repetition finds that the change has been made."""
     await glossaries(redis).keep(tenant, FIRST, TERMS)
     lossy = LossyRedis(redis, "evalsha", "eval")
     assert (await glossaries(lossy).change(tenant, "first", _longer)).name == "the first!"
@@ -134,7 +134,7 @@ async def test_a_change_whose_reply_is_lost_is_made_once(redis: RedisClient, ten
 
 
 async def test_one_that_was_kept_before_there_were_several_languages_is_read(redis: RedisClient, tenant: str) -> None:
-    """As releases before kept them, and then changed like any other."""
+    """A glossary in the format of earlier releases can be read, and then changed like any other."""
     named = f"antecedent:{{{tenant}}}"
     known = '{"id":"old","name":"the old","source_lang":"ja","target_lang":"en","created":"2026-11-27","terms":1}'
     await redis.hset(f"{named}:glossaries", "old", known)
@@ -147,7 +147,7 @@ async def test_one_that_was_kept_before_there_were_several_languages_is_read(red
 
 
 async def test_an_outage_is_told(tenant: str) -> None:
-    """As for everything else that is kept there."""
+    """An unreachable Redis is reported as for all other data there."""
     async with connect("redis://127.0.0.1:1", 0.1) as nobody:
         for call in (glossaries(nobody).all(tenant), glossaries(nobody).find(tenant, "first")):
             with pytest.raises(StoreUnavailableError):

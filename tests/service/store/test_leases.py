@@ -1,4 +1,4 @@
-"""Who translates a sentence of a session, who waits, and what becomes of one that is not translated."""
+"""Who translates a sentence of a session, who waits, and what happens to a sentence that is not translated."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ from tests.support.servers import RedisServer
 from tests.support.session_documents import ANSWER, Document, sources
 
 TOKENS = ("7_-Qz", "K-9_x", "-a--b")
-"""With what those of the service may have, and some of which means something else in a pattern of Lua."""
+"""Tokens with all kinds of characters that the service's may contain, some of them special in Lua patterns."""
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ async def document(redis_server: RedisServer) -> AsyncIterator[Document]:
 
 
 async def test_lease_keeps_others_waiting(document: Document) -> None:
-    """While one translates a sentence, another is told for how long to leave it alone."""
+    """While one caller translates a sentence, another is told how long to wait."""
     first = await document.append("a", 0, who="one")
     for second in (await document.append("a", 0, who="other"), await document.claim(0, "other")):
         assert 0 < second.wait_seconds <= 60
@@ -35,34 +35,34 @@ async def test_lease_keeps_others_waiting(document: Document) -> None:
 
 
 async def test_lease_that_has_run_out_is_taken_over(document: Document) -> None:
-    """What a dead replica has left behind goes to whoever asks next, and to one of them only."""
+    """A sentence left behind by a dead replica goes to exactly one of those who ask next."""
     await document.append("a", 0, who="dead", seconds=0)
     claims = await asyncio.gather(*(document.claim(0, f"{number}") for number in range(5)))
     assert sorted(claim.wait_seconds > 0 for claim in claims) == [False, True, True, True, True]
 
 
 async def test_lease_of_a_clock_that_has_gone_back_is_taken_over(document: Document) -> None:
-    """A master that was behind the old one does not keep what a dead replica had for as long as it was behind."""
+    """A dead replica's lease does not last longer because a new master's clock is behind the old one's."""
     await document.append("a", 0, who="dead", seconds=3600)
     assert (await document.claim(0, "other")).wait_seconds == 0
 
 
 async def test_lease_is_renewed(document: Document) -> None:
-    """Whoever has it and asks again keeps it for longer."""
+    """A holder that claims its sentence again extends the lease."""
     await document.append("a", 0, who="one", seconds=0.05)
     await document.claim(0, "one")
     assert (await document.claim(0, "other")).wait_seconds > 1
 
 
 async def test_answer_ends_the_waiting(document: Document) -> None:
-    """Those who have waited find the answer of the first."""
+    """Those who waited find the first caller's answer."""
     await document.append("a", 0, who="one")
     await document.finish(0)
     assert (await document.claim(0, "other")).answer == ANSWER
 
 
 async def test_withdrawn_sentence_leaves_no_trace(document: Document) -> None:
-    """The last sentence can be taken out again: its place is free, and its idempotency key, whoever has the place."""
+    """If the last sentence is withdrawn, its position and its idempotency key are free again."""
     await document.append("a")
     await document.append("b", key="k", who="one")
     assert await document.withdraw(1, "one")
@@ -72,7 +72,7 @@ async def test_withdrawn_sentence_leaves_no_trace(document: Document) -> None:
 
 
 async def test_sentence_with_a_successor_stays(document: Document) -> None:
-    """It cannot be taken out, but whoever asks for it next need not wait."""
+    """It cannot be taken out, but the next to ask for it need not wait."""
     await document.append("a", who="one")
     await document.append("b")
     assert not await document.withdraw(0, "one")
@@ -80,7 +80,7 @@ async def test_sentence_with_a_successor_stays(document: Document) -> None:
 
 
 async def test_sentence_that_another_asks_for_stays(document: Document) -> None:
-    """A retry that waits for the first attempt finds the sentence in its place when that is given up."""
+    """If the first attempt is given up while a retry waits, the retry still finds the sentence in its place."""
     await document.append("a", 0, who="one")
     await document.append("a", 0, who="retry")
     assert not await document.withdraw(0, "one")
@@ -89,7 +89,7 @@ async def test_sentence_that_another_asks_for_stays(document: Document) -> None:
 
 
 async def test_who_asks_again_and_again_asks_once(document: Document) -> None:
-    """Whoever waits looks every now and then; when they leave too, nobody asks for the sentence any more."""
+    """A waiting caller looks repeatedly but counts once; when it leaves too, nobody asks for the sentence any more."""
     await document.append("a", 0, who=TOKENS[0])
     await document.append("a", 0, who=TOKENS[1])
     await document.claim(0, TOKENS[1])
@@ -99,7 +99,7 @@ async def test_who_asks_again_and_again_asks_once(document: Document) -> None:
 
 
 async def test_lease_that_is_renewed_forgets_nobody_who_waits(document: Document) -> None:
-    """Who translates for long renews the lease, and then gives the sentence up: others still ask for it."""
+    """If a caller renews its lease and later gives up the sentence, those who waited still count as asking for it."""
     await document.append("a", 0, who="one")
     await document.append("a", 0, who="retry")
     await document.claim(0, "one")
@@ -108,14 +108,14 @@ async def test_lease_that_is_renewed_forgets_nobody_who_waits(document: Document
 
 
 async def test_lease_holds_for_who_has_shorter_ones(document: Document) -> None:
-    """While a setting is rolled out leases of one replica are longer than another's, and no less true for that."""
+    """During the rollout of a setting, replicas may have different lease times; a longer lease is still respected."""
     await document.append("a", 0, who="one", seconds=60)
     assert (await document.append("a", 0, who="other", seconds=5)).wait_seconds > 5
 
 
 @pytest.mark.parametrize("leaving", list(permutations(TOKENS)))
 async def test_sentence_that_nobody_asks_for_any_more_goes(document: Document, leaving: tuple[str, ...]) -> None:
-    """In whichever order they leave, the one who translates it and those who wait; not before the last of them does."""
+    """The translator and those who wait may leave in any order; the sentence goes when the last one does."""
     for who in TOKENS:
         await document.append("a", 0, who=who)
     assert [await document.withdraw(0, who) for who in leaving] == [False, False, True]
@@ -123,7 +123,7 @@ async def test_sentence_that_nobody_asks_for_any_more_goes(document: Document, l
 
 
 async def test_only_who_has_the_lease_gives_it_back(document: Document) -> None:
-    """Neither one whose lease has been taken over, nor one who comes after the answer, takes a sentence out."""
+    """A sentence is not taken out by a caller whose lease was taken over, nor by one who withdraws after the answer."""
     await document.append("a", 0, who="slow", seconds=0)
     await document.claim(0, "other")
     assert not await document.withdraw(0, "slow")
@@ -133,7 +133,7 @@ async def test_only_who_has_the_lease_gives_it_back(document: Document) -> None:
 
 
 async def test_last_sentences_are_taken_out_from_the_end(document: Document) -> None:
-    """Whoever gives back several, the last one first, leaves no gap; what has an answer stays, and all before it."""
+    """Giving several back from the last one leaves no gap; a sentence with an answer stays, and so do all before it."""
     for text in "abcd":
         await document.append(text, who=text)
     await document.finish(1)
@@ -142,7 +142,7 @@ async def test_last_sentences_are_taken_out_from_the_end(document: Document) -> 
 
 
 async def test_failed_sentence_is_nobodys_until_it_is_sent_again(document: Document) -> None:
-    """Those who need it as context are told; whoever sends it, or corrects it, sets it right."""
+    """Claiming it then fails; sending it again, or correcting it, makes it valid again."""
     await document.append("a", who="one")
     await document.append("b")
     await document.withdraw(0, "one", "invalid_request")
@@ -157,7 +157,7 @@ async def test_failed_sentence_is_nobodys_until_it_is_sent_again(document: Docum
 
 
 async def test_failed_sentence_is_not_sent_again_by_who_waits_for_it(document: Document) -> None:
-    """However many there are: each is told once it looks again, and only who comes anew has it tried anew."""
+    """All who wait get an error when they look again; only a new request makes it be tried again."""
     first = await document.append("a", 0, who="one")
     waiting = [Lease(who, 60) for who in ("two", "three")]
     for lease in waiting:
@@ -174,7 +174,7 @@ async def test_failed_sentence_is_not_sent_again_by_who_waits_for_it(document: D
 
 
 async def test_failed_sentence_that_kills_nobody_tells_everybody_why(document: Document) -> None:
-    """Whoever waits for one that is too long, say, tries it too, and so gets that error."""
+    """Those who wait for a sentence that is, say, too long try it themselves, and so get the same error."""
     await document.append("a", 0, who="one")
     waiting = Lease("two", 60)
     await document.append("a", 0, who=waiting.token)
@@ -184,7 +184,7 @@ async def test_failed_sentence_that_kills_nobody_tells_everybody_why(document: D
 
 
 async def test_failed_sentence_keeps_its_text(document: Document) -> None:
-    """With a sentence after it, another text in its place would change what that one was read with."""
+    """Once it has a successor, another text in its place would change the successor's context."""
     await document.append("a", who="one")
     await document.append("b")
     await document.withdraw(0, "one", "invalid_request")

@@ -27,7 +27,7 @@ def _runs(pid: int) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal is Linux's own")
 def test_command_dies_with_a_killed_parent() -> None:
-    """A parent that has no chance to clean up leaves nothing behind."""
+    """Even a parent that cannot clean up leaves no process behind."""
     with subprocess.Popen([sys.executable, "-c", _PARENT, leash.__file__], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         command = int(parent.stdout.readline())
@@ -38,7 +38,7 @@ def test_command_dies_with_a_killed_parent() -> None:
 
 
 def test_parent_that_is_gone_already_starts_nothing() -> None:
-    """If the parent dies before the leash holds, the command never begins."""
+    """If the parent dies before the leash takes effect, the command is never started."""
     stranger = os.getppid()
     done = subprocess.run(
         [sys.executable, leash.__file__, str(stranger), "/bin/echo", "begun"], stdout=subprocess.PIPE, check=True

@@ -1,4 +1,4 @@
-"""What all replicas shall serve, in a real Redis."""
+"""The record of what all replicas are to serve, in a real Redis."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ OLD, NEW = (WantedModel("ja-en", folder, folder * 8) for folder in ("old", "new"
 
 @dataclass(frozen=True)
 class Shared:
-    """A database without a record, and what replicas see of it."""
+    """A database without a record, shared by replicas."""
 
     redis: Redis
     new_id: Callable[[], str]
 
     def records(self) -> ModelRecords:
-        """As one replica has them."""
+        """The record as one replica sees it."""
         return ModelRecords(Commands(self.redis, Metrics()), self.new_id)
 
 
@@ -41,7 +41,7 @@ async def shared(redis_server: RedisServer) -> AsyncIterator[Shared]:
 
 
 async def test_record_is_what_was_written_last(shared: Shared) -> None:
-    """At first there is none; then each replica reads what one has written."""
+    """At first there is none; then every replica reads what any of them has written."""
     one, other = shared.records(), shared.records()
     assert await one.read() is None
     assert await one.replace(None, [OLD])
@@ -55,7 +55,7 @@ async def test_record_is_what_was_written_last(shared: Shared) -> None:
 
 
 async def test_change_of_what_has_changed_meanwhile_is_refused(shared: Shared) -> None:
-    """Of two replicas that change the same record at once, one does, and the other is told."""
+    """If two replicas change the same record at once, one succeeds and the other is told."""
     one, other = shared.records(), shared.records()
     assert await one.replace(None, [OLD])
     assert not await other.replace(None, [NEW])
@@ -68,7 +68,7 @@ async def test_change_of_what_has_changed_meanwhile_is_refused(shared: Shared) -
 
 
 async def test_repeated_write_is_no_conflict(shared: Shared) -> None:
-    """A write whose reply is lost may be sent again."""
+    """A write may be sent again after a lost reply."""
     records = ModelRecords(Commands(shared.redis, Metrics()), lambda: "same")
     assert await records.replace(None, [OLD])
     assert await records.replace(None, [OLD])
@@ -78,14 +78,14 @@ async def test_repeated_write_is_no_conflict(shared: Shared) -> None:
     "models", ["", "{}", '[{"name": "ja-en"}]', '[{"name": 1, "bundle": "b", "fingerprint": "f"}]']
 )
 async def test_record_of_another_form_is_reported(shared: Shared, models: str) -> None:
-    """What no release has written is not guessed at; the error says what to do."""
+    """A record that no release has written is not interpreted; the error says what to do."""
     await shared.redis.hset(KEY, mapping={"version": "1", "models": models})
     with pytest.raises(ModelRecordError, match=f"{KEY} in Redis cannot be read: delete it"):
         await shared.records().read()
 
 
 async def test_key_of_another_type_is_reported(shared: Shared) -> None:
-    """As where somebody has set it to a text."""
+    """Somebody may, for example, have set the key to a string."""
     await shared.redis.set(KEY, "two")
     with pytest.raises(ModelRecordError):
         await shared.records().read()

@@ -34,7 +34,7 @@ async def be_killed():
 
 asyncio.run(be_killed())
 """
-"""A service that has no time to tidy up."""
+"""A service that is killed before it can clean up."""
 
 
 async def _answers(url: str) -> bool:
@@ -56,7 +56,7 @@ async def _accepted(commands: Commands, write: Callable[[RedisClient], Awaitable
 
 
 async def test_what_was_written_outlives_the_service(tmp_path: Path) -> None:
-    """The next service that uses the folder finds what the last one wrote."""
+    """The next service with the same folder finds what the last one wrote."""
     for expected in (None, "kept"):
         async with own_redis(tmp_path / "new" / "folder", Metrics()) as url, connect(url, 5) as client:
             assert await client.get("key") == expected
@@ -64,7 +64,7 @@ async def test_what_was_written_outlives_the_service(tmp_path: Path) -> None:
 
 
 async def test_file_that_takes_long_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service starts with it, however long that takes: given up, it would never start again."""
+    """A service waits for its Redis however long loading takes; if it gave up, it could never start again."""
     async with own_redis(tmp_path / "data", Metrics()) as url, connect(url, 60) as client, client.pipeline() as pipe:
         for number in range(32_000):
             pipe.set(f"key {number}", "kept")
@@ -73,13 +73,13 @@ async def test_file_that_takes_long_to_read(tmp_path: Path, monkeypatch: pytest.
     slow.write_text(f'#!/bin/sh\nexec "{find_redis_server()}" "$@" --key-load-delay 50\n')  # microseconds
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.setattr(redis_process, "_START_SECONDS", 1.5)  # less than all keys take, more than it is silent for
+    monkeypatch.setattr(redis_process, "_START_SECONDS", 1.5)  # less than loading takes, more than it is silent for
     async with own_redis(tmp_path / "data", Metrics()) as url, connect(url, 60) as client:
         assert await client.dbsize() == 32_000
 
 
 async def test_nobody_else_can_read_what_it_keeps(tmp_path: Path) -> None:
-    """Not even in a folder that was there before, and that everybody may enter: users' texts are in its file."""
+    """Its file, which holds users' texts, is private even in an existing folder that everybody may enter."""
     tmp_path.chmod(0o755)
     async with own_redis(tmp_path, Metrics()) as url, connect(url, 5) as client:
         await client.set("key", "kept")
@@ -89,7 +89,7 @@ async def test_nobody_else_can_read_what_it_keeps(tmp_path: Path) -> None:
 
 
 async def test_killed_redis_is_started_again_with_its_data(tmp_path: Path) -> None:
-    """SIGKILL loses nothing, and the same URL serves again."""
+    """A SIGKILL loses nothing, and the same URL works again."""
     metrics = Metrics()
     async with own_redis(tmp_path, metrics) as url:
         async with connect(url, 5) as client:
@@ -105,7 +105,7 @@ async def test_killed_redis_is_started_again_with_its_data(tmp_path: Path) -> No
 
 
 async def test_disk_that_is_full(tmp_path: Path) -> None:
-    """While its file cannot grow, nothing new is taken, and what is there can be read; with room again, all goes on."""
+    """While the file cannot grow, writes are refused but reads work; with room again, writes resume."""
     write = partial(Redis.set, name="key", value="x" * 1000)
     async with own_redis(tmp_path, Metrics()) as url, connect(url, 5) as client:
         commands = Commands(client, Metrics())
@@ -122,7 +122,7 @@ async def test_disk_that_is_full(tmp_path: Path) -> None:
 
 
 async def test_memory_that_is_full(tmp_path: Path) -> None:
-    """With no more memory than it was given, it takes nothing new, and forgets nothing to make room."""
+    """When its memory is used up, it refuses writes rather than forgetting anything to make room."""
     async with own_redis(tmp_path, Metrics(), max_memory_mb=2) as url, connect(url, 5) as client:
         commands = Commands(client, Metrics())
         taken = 0
@@ -133,14 +133,14 @@ async def test_memory_that_is_full(tmp_path: Path) -> None:
 
 
 async def test_it_ends_with_the_service(tmp_path: Path) -> None:
-    """After the block nothing listens any more."""
+    """After the `with` block nothing listens any more."""
     async with own_redis(tmp_path, Metrics()) as url:
         assert await _answers(url)
     assert not await _answers(url)
 
 
 async def test_what_a_killed_service_leaves_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next service of the folder removes the folder of the last one's socket, and nothing that is another's."""
+    """The next service with the same folder removes the killed one's socket folder, but not those of others."""
     with tempfile.TemporaryDirectory() as short:  # a socket's path has at most 107 bytes
         sockets, data = Path(short) / "tmp", Path(short) / "data"
         sockets.mkdir()
@@ -158,7 +158,7 @@ async def test_what_a_killed_service_leaves_is_removed(monkeypatch: pytest.Monke
 
 
 async def test_only_this_user_can_connect(tmp_path: Path) -> None:
-    """Socket and folder are closed to others."""
+    """Other users have no access to the socket and the folders."""
     async with own_redis(tmp_path / "redis", Metrics()) as url:
         socket = Path(url.removeprefix("unix://"))
         for path in (socket, socket.parent, tmp_path / "redis"):
@@ -166,7 +166,7 @@ async def test_only_this_user_can_connect(tmp_path: Path) -> None:
 
 
 async def test_folder_has_one_service_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second service is told to take another folder, instead of writing to the same file."""
+    """A second service is told to use another folder, instead of writing to the same file."""
     monkeypatch.setattr(redis_process, "_STOP_SECONDS", 0.1)
     async with own_redis(tmp_path, Metrics()):
         with pytest.raises(StartupError, match="ANTECEDENT_REDIS_FOLDER"):
@@ -175,7 +175,7 @@ async def test_folder_has_one_service_at_a_time(tmp_path: Path, monkeypatch: pyt
 
 
 async def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    """A folder that is a file is refused in a sentence."""
+    """If the folder is a file, the error names it."""
     (tmp_path / "file").touch()
     with pytest.raises(StartupError, match="file"):
         async with own_redis(tmp_path / "file", Metrics()):
@@ -183,8 +183,8 @@ async def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 async def test_disk_of_temporary_files_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the socket finds no place, a sentence says so."""
-    monkeypatch.setattr(tempfile, "tempdir", None)  # so that Python tries anew where it can write
+    """If there is no room for the socket, the error says so."""
+    monkeypatch.setattr(tempfile, "tempdir", None)  # makes Python search again for a writable folder
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
     try:
@@ -196,7 +196,7 @@ async def test_disk_of_temporary_files_that_is_full(tmp_path: Path, monkeypatch:
 
 
 async def test_redis_that_does_not_come_up_is_said_so(tmp_path: Path) -> None:
-    """A damaged append-only file ends the start with the place of Redis's own log."""
+    """With a damaged append-only file the start fails, and the error says where Redis's own log is."""
     (tmp_path / "appendonly.aof").write_bytes(b"this is no append-only file\r\n")
     with pytest.raises(StartupError, match=r"redis\.log"):
         async with own_redis(tmp_path, Metrics()):
@@ -204,7 +204,7 @@ async def test_redis_that_does_not_come_up_is_said_so(tmp_path: Path) -> None:
 
 
 def test_redis_on_the_path_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed Redis is preferred to the one that the package carries; with neither the way out is named."""
+    """An installed Redis is preferred to the bundled one; with neither, the error names an alternative."""
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_redis_server().is_file()
     (tmp_path / "redis-server").touch(mode=0o755)

@@ -1,4 +1,4 @@
-"""Any series of operations on a session: the Lua scripts do what the rules in plain Python say."""
+"""For any series of operations on a session, the Lua scripts agree with the model in plain Python."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 
 
 class Rules(RuleBasedStateMachine):
-    """One session in Redis and one in plain Python, which are asked the same."""
+    """One session in Redis and one in plain Python, which get the same operations."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Rules(RuleBasedStateMachine):
         least=st.just(0) | POSITIONS,
     )
     def append(self, text: str, position: int | None, key: str | None, token: str, holds: bool, least: int) -> None:
-        """Somebody sends a sentence, once or again."""
+        """Somebody sends a sentence, for the first time or again."""
         lease = Lease(token, 60 * holds)
         self._agree(
             lambda: self.store.append(self.key, text, position=position, idempotency_key=key, lease=lease, least=least),
@@ -65,12 +65,12 @@ class Rules(RuleBasedStateMachine):
 
     @rule(text=TEXTS, token=TOKENS)
     def send_next(self, text: str, token: str) -> None:
-        """The usual case."""
+        """The usual case of `append`."""
         self.append(text, self.model.next, None, token, True, 0)
 
     @rule(at=POSITIONS, text=st.none() | TEXTS, token=TOKENS, holds=st.booleans())
     def claim(self, at: int, text: str | None, token: str, holds: bool) -> None:
-        """Somebody looks at a sentence, or for another one that stood there."""
+        """Somebody claims a sentence, or a different one that used to be there."""
         source = self._text(at) if text is None else text
         self._agree(
             lambda: self.store.claim(self.key, at, source, Lease(token, 60 * holds)),
@@ -80,7 +80,7 @@ class Rules(RuleBasedStateMachine):
 
     @rule(at=POSITIONS, text=st.none() | TEXTS, answer=TEXTS)
     def finish(self, at: int, text: str | None, answer: str) -> None:
-        """Somebody has translated it, or another sentence that stood there."""
+        """Somebody has translated a sentence, or a different one that used to be there."""
         source = self._text(at) if text is None else text
         self._agree(
             lambda: self.store.finish(self.key, at, source, Answer(answer, -1.0, 0)),
@@ -90,7 +90,7 @@ class Rules(RuleBasedStateMachine):
 
     @rule(at=POSITIONS, answer=TEXTS)
     def correct(self, at: int, answer: str) -> None:
-        """Somebody corrects it."""
+        """Somebody corrects a sentence."""
         self._agree(
             lambda: self.store.correct(self.key, at, Answer(answer, None, 0)),
             lambda: self.model.correct(at, answer),
@@ -99,7 +99,7 @@ class Rules(RuleBasedStateMachine):
 
     @rule(at=POSITIONS, token=TOKENS, failed=st.booleans())
     def withdraw(self, at: int, token: str, failed: bool) -> None:
-        """Somebody gives it back."""
+        """Somebody gives a sentence back."""
         failure = "invalid_request" if failed else ""
         self._agree(
             lambda: self.store.withdraw(self.key, at, token, failure),
@@ -109,7 +109,7 @@ class Rules(RuleBasedStateMachine):
 
     @invariant()
     def same_state(self) -> None:
-        """Both keep the same, and no trace of anything else is in Redis."""
+        """Both hold the same sentences, and Redis has no fields of any others."""
         state = self.runner.run(self.store.read(self.key))
         assert state.next_position == self.model.next
         kept = self.model.kept.items()
@@ -150,7 +150,7 @@ def _entry(entry: Entry) -> tuple[int, str, str | None]:
 
 
 def test_rules(redis_server: RedisServer) -> None:
-    """Whatever callers do in whatever order, sessions answer as the rules say, and keep what the rules keep."""
+    """Whatever callers do in whatever order, both sessions give the same answers and keep the same sentences."""
     run_state_machine_as_test(
         lambda: Rules(redis_server.url),
         settings=settings(max_examples=60, stateful_step_count=40, suppress_health_check=list(HealthCheck)),
