@@ -1,4 +1,4 @@
-"""The end of a conversation with who does not take part in it, without a socket."""
+"""Conversations, without a socket: clients that do not cooperate, deadlines, invalid messages."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from service.telemetry.tracing import NO_TRACER
 
 
 class _Unread:
-    """A client that sends on and on and takes no answer."""
+    """A client that keeps sending but takes no answers."""
 
     async def receive(self) -> str:
         return "no sentence"
@@ -26,7 +26,7 @@ class _Unread:
 
 
 class _Scripted:
-    """A client that sends what it is to send, and keeps what it gets; `enough` answers are its end."""
+    """A client that sends given messages, records the answers, and leaves after as many answers as messages."""
 
     def __init__(self, *sent: dict[str, object]) -> None:
         self._to_send = [json.dumps(message) for message in sent]
@@ -48,7 +48,7 @@ class _Scripted:
 class _HangingStore:
     """Sessions whose Redis answers late for the sentence `slow`, and never for `hangs`.
 
-    `asked` is what came, and `given_up` what nobody waits for any more.
+    `asked` lists the sentences that came, and `given_up` those that nobody waits for any more.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class _HangingStore:
 
 
 class _Leaving:
-    """A client that leaves as soon as its one sentence, which hangs, has come to the sessions."""
+    """A client that leaves as soon as its only sentence, which hangs, has reached the sessions."""
 
     def __init__(self, sessions: _HangingStore) -> None:
         self._sessions = sessions
@@ -111,7 +111,7 @@ def _conversation(sessions: object, *, idle_seconds: float) -> Conversation:
 
 
 async def _told(store: _HangingStore, *sent: dict[str, object]) -> list[object]:
-    """The codes and translations that a client gets for what it sends at once."""
+    """The error codes and translations that a client gets for messages that it sends all at once."""
     client = _Scripted(*sent)
     with pytest.raises(GoneError):
         async with asyncio.timeout(20):
@@ -120,15 +120,15 @@ async def _told(store: _HangingStore, *sent: dict[str, object]) -> list[object]:
 
 
 async def test_client_that_takes_no_answer_is_given_up() -> None:
-    """For as long as a stream may be idle it may leave an answer; then it is gone, and holds up nobody's end."""
-    conversation = _conversation(None, idle_seconds=0.05)  # what comes is no sentence
+    """A client may ignore an answer for as long as a stream may be idle; then it is gone, and delays no shutdown."""
+    conversation = _conversation(None, idle_seconds=0.05)  # the messages are not sentences
     with pytest.raises(GoneError):
         async with asyncio.timeout(5):
             await conversation.run(_Unread(), EndingSoon())
 
 
 async def test_client_that_leaves_has_nothing_under_way() -> None:
-    """What it has sent is given up by the time its stream has ended."""
+    """Its sentences are given up by the time its stream has ended."""
     store = _HangingStore()
     with pytest.raises(GoneError):
         await _conversation(store, idle_seconds=10).run(_Leaving(store), EndingSoon())
@@ -136,7 +136,10 @@ async def test_client_that_leaves_has_nothing_under_way() -> None:
 
 
 async def test_deadline_holds_while_a_sentence_finds_its_place() -> None:
-    """Of one that hangs, and of one that waits for it, which is not even tried; none overtakes them unasked."""
+    """Deadlines apply to a sentence that hangs and to one waiting for it, which is not even tried.
+
+    No later sentence takes their place unless it names its position.
+    """
     store = _HangingStore()
     told = await _told(
         store,
@@ -151,13 +154,13 @@ async def test_deadline_holds_while_a_sentence_finds_its_place() -> None:
 
 
 async def test_sentence_whose_time_was_up_before_its_turn_is_overtaken_by_none() -> None:
-    """Although the one that it waited for has found its place."""
+    """This holds even though the sentence that it waited for was placed after all."""
     told = await _told(_HangingStore(), {"text": "slow"}, {"text": "waits", "deadline_seconds": 0.2}, {"text": "third"})
     assert told == ["SLOW", "own_deadline_exceeded", "position_gap"]
 
 
 async def test_a_sentence_makes_up_for_invalid_messages() -> None:
-    """Only so many in a row end a stream."""
+    """Only a number of invalid messages in a row ends a stream."""
     invalid = [{"text": 1}] * (MOST_INVALID - 1)
     told = await _told(
         _HangingStore(), *invalid, {"text": "one", "position": 0}, *invalid, {"text": "two", "position": 1}
@@ -167,7 +170,7 @@ async def test_a_sentence_makes_up_for_invalid_messages() -> None:
 
 
 async def test_what_follows_an_invalid_message_does_not_take_its_place() -> None:
-    """Whatever it was meant to be: it is sent again with its position, and then what came after it."""
+    """It may have been meant as a sentence: the client sends it again with its position, and then what followed."""
     told = await _told(
         _HangingStore(),
         {"text": "one"},

@@ -1,4 +1,4 @@
-"""Work at the same time, results in order: without a socket."""
+"""Concurrent work whose results come in order, without a socket."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from service.streams.in_order import InOrder
 
 
 class Works:
-    """Pieces of work that end when a test says so; `log` is what has become of them."""
+    """Pieces of work that end when the test says so; `log` records cancellations."""
 
     def __init__(self, most: int) -> None:
         self.in_order: InOrder[str] = InOrder(most)
@@ -16,7 +16,7 @@ class Works:
         self.log: list[str] = []
 
     async def begin(self, name: str) -> None:
-        """Begin one, once there is room."""
+        """Begin a piece of work once there is room."""
         await self.in_order.room()
         self.gates[name] = asyncio.Event()
         self.in_order.begin(self._work(name))
@@ -38,7 +38,7 @@ async def _settle() -> None:
 
 
 async def test_results_come_in_the_order_of_the_beginning() -> None:
-    """However the work ends, the results wait for each other."""
+    """In whichever order the work ends, the results come in the order in which it began."""
     works = Works(3)
     for name in "abc":
         await works.begin(name)
@@ -52,7 +52,7 @@ async def test_results_come_in_the_order_of_the_beginning() -> None:
 
 
 async def test_room_is_bounded() -> None:
-    """One more begins only when a result has been dealt with, not when it is there."""
+    """Another piece begins only when a result has been dealt with, not as soon as it is available."""
     works = Works(2)
     for name in "ab":
         await works.begin(name)
@@ -71,7 +71,7 @@ async def test_room_is_bounded() -> None:
 
 
 async def test_cancellation_stops_the_newest_first() -> None:
-    """Each has stopped before the one before it is told to."""
+    """Each piece has stopped before the previous one is cancelled."""
     works = Works(3)
     for name in "abc":
         await works.begin(name)
@@ -82,7 +82,7 @@ async def test_cancellation_stops_the_newest_first() -> None:
 
 
 async def test_whoever_reads_results_stops_no_work() -> None:
-    """A reader that goes away leaves the work to whoever cancels it."""
+    """If the reader of results goes away, the work goes on until it is cancelled itself."""
     works = Works(1)
     await works.begin("a")
     reading = asyncio.create_task(anext(works.in_order.results()))
@@ -94,7 +94,7 @@ async def test_whoever_reads_results_stops_no_work() -> None:
 
 
 async def test_failure_is_raised_in_its_turn() -> None:
-    """Work that fails raises where its result would have been."""
+    """A failure is raised where the result would have come."""
     in_order: InOrder[str] = InOrder(2)
 
     async def fails() -> str:

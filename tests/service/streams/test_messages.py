@@ -1,4 +1,4 @@
-"""What counts as a sentence on a stream, and how an error looks there."""
+"""What counts as a sentence on a stream, and what errors look like there."""
 
 import json
 
@@ -11,7 +11,7 @@ SECRET = "himitsu"
 
 
 def test_sentence() -> None:
-    """A JSON object with a text, with or without a position."""
+    """A sentence is a JSON object with a text and optionally a position."""
     assert messages.sentence('{"text": "一", "position": 3}').position == 3
     assert messages.sentence('{"text": "一"}').position is None
 
@@ -42,7 +42,7 @@ def test_sentence() -> None:
     ],
 )
 def test_whatever_else_is_invalid(message: str | bytes) -> None:
-    """It is refused with what is wrong, and nothing of it is repeated."""
+    """The error says what is wrong without quoting the message."""
     with pytest.raises(InvalidMessageError) as refused:
         messages.sentence(message)
     assert SECRET not in str(refused.value)
@@ -58,14 +58,14 @@ def test_whatever_else_is_invalid(message: str | bytes) -> None:
     ],
 )
 def test_what_is_wrong_is_told_by_its_name(message: str, told: str) -> None:
-    """As it is of a body, where the name is no text."""
+    """The wrong member is named as for a request body, unless its name might be a user's text."""
     with pytest.raises(InvalidMessageError) as refused:
         messages.sentence(message)
     assert str(refused.value) == told
 
 
 def test_error_has_the_members_of_a_problem() -> None:
-    """`type` says that it is an error, and `code` which; when to try again is a member, as there is no header."""
+    """`type` marks it as an error and `code` says which; there is no header, so when to retry is a member."""
     said = json.loads(messages.problem(QueueFullError(), "request", 7))
     assert said == {
         "type": "error",

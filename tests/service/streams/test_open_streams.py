@@ -1,4 +1,4 @@
-"""How many streams a process has, and how it ends them all."""
+"""The number of open streams of a process, and how all are ended."""
 
 import pytest
 
@@ -9,12 +9,12 @@ from service.telemetry.metrics import Metrics
 
 @pytest.fixture
 def streams() -> OpenStreams:
-    """Two at most."""
+    """Room for two streams."""
     return OpenStreams(2, StreamLimits(in_flight=1, idle_seconds=1), Metrics())
 
 
 async def test_as_many_as_there_may_be(streams: OpenStreams) -> None:
-    """One more is refused, until one has ended."""
+    """Beyond the limit a stream is refused until another has ended."""
     with streams.opened():
         with streams.opened(), pytest.raises(TooManyStreamsError), streams.opened():
             pass
@@ -23,7 +23,7 @@ async def test_as_many_as_there_may_be(streams: OpenStreams) -> None:
 
 
 async def test_none_opens_after_the_word_to_end(streams: OpenStreams) -> None:
-    """On a connection that is still there, either: it would be cut off, as nobody would tell it."""
+    """After the drain even an open connection gets no stream: it would be cut off without warning."""
     with streams.opened() as soon:
         streams.drain()
         assert soon.ending.result() == RESUME
@@ -32,7 +32,7 @@ async def test_none_opens_after_the_word_to_end(streams: OpenStreams) -> None:
 
 
 async def test_stream_that_ends_already_keeps_its_reason(streams: OpenStreams) -> None:
-    """And the word to end reaches the others."""
+    """The drain reaches only the others."""
     with streams.opened() as ending, streams.opened() as other:
         ending.end(IDLE)
         streams.drain()

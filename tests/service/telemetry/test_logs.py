@@ -1,4 +1,4 @@
-"""Log lines: JSON, with the request's id, and without anything that a user has written."""
+"""Log lines are JSON, carry the request's id, and contain nothing that a user has written."""
 
 import asyncio
 import gc
@@ -18,7 +18,7 @@ SECRET = "himitsu"
 
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
-    """Where the lines go; the logging of the test run is put back afterwards."""
+    """The stream for log lines; the logging of the test run is restored afterwards."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     written = io.StringIO()
@@ -34,7 +34,7 @@ def _fail() -> None:
 
 
 def test_line_is_json_with_the_requests_id(stream: io.StringIO) -> None:
-    """What is bound for a request is in every line of it; what is below the level is not written."""
+    """Values bound for a request are in each of its lines; lines below the level are not written."""
     with structlog.contextvars.bound_contextvars(request_id="r1"):
         logs.get_logger("here").info("event", seconds=0.5)
         logs.get_logger("here").debug("not this")
@@ -45,7 +45,7 @@ def test_line_is_json_with_the_requests_id(stream: io.StringIO) -> None:
 
 
 def test_a_reader_that_stops_reading_holds_up_nobody(stream: io.StringIO) -> None:
-    """Lines are dropped, told of when it reads on, and none of those that it gets is damaged."""
+    """Lines are dropped, which is reported once it reads again; none that it gets is damaged."""
     reader, writer = os.pipe()
     with os.fdopen(reader, encoding="utf-8") as read, os.fdopen(writer, "w", encoding="utf-8") as written:
         logs.configure("info", written)
@@ -66,7 +66,7 @@ def test_a_reader_that_stops_reading_holds_up_nobody(stream: io.StringIO) -> Non
 
 
 async def test_what_nobody_awaits_is_logged_without_its_message(stream: io.StringIO) -> None:
-    """The line of asyncio would quote the exception, and with it what it quotes."""
+    """The line of asyncio itself would quote the exception, and with it whatever that quotes."""
 
     async def fails() -> None:
         _fail()
@@ -85,7 +85,7 @@ async def test_what_nobody_awaits_is_logged_without_its_message(stream: io.Strin
 
 @pytest.mark.parametrize("library", ["structlog", "logging"])
 def test_exceptions_are_logged_without_their_messages(stream: io.StringIO, library: str) -> None:
-    """An exception may quote a text: its type and the places that it came through must do."""
+    """An exception may quote a user's text, so only its type and the places that it passed through are logged."""
     logger = logs.get_logger("here") if library == "structlog" else logging.getLogger("there")
     try:
         _fail()
@@ -98,6 +98,6 @@ def test_exceptions_are_logged_without_their_messages(stream: io.StringIO, libra
 
 
 def test_exceptions_in_the_words_of_a_library_are_named_by_their_type(stream: io.StringIO) -> None:
-    """OpenTelemetry says with which one an export has failed, whose message has the address, with a key in it maybe."""
+    """OpenTelemetry logs the exception of a failed export, whose message has the address and perhaps a key in it."""
     logging.getLogger("there").warning("error %s, again in %.1f s", ValueError(SECRET), 0.5)
     assert json.loads(stream.getvalue())["event"] == "error ValueError, again in 0.5 s"

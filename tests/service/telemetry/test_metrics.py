@@ -1,4 +1,4 @@
-"""Metrics: named as Prometheus wants it, and listed in docs/metrics.md."""
+"""Metrics follow Prometheus's naming conventions and are listed in docs/metrics.md."""
 
 import re
 from pathlib import Path
@@ -16,25 +16,25 @@ ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| (.*?) \| (.*) \|$", re.MULTILINE)
 
 @pytest.fixture
 def metrics() -> Metrics:
-    """Those of a process with one model."""
+    """The metrics of a process with one model."""
     made = Metrics()
     made.watch_workers(lambda: [Workers("ja-en", 2, 1, 4096)])
     return made
 
 
 def name_of(family: Metric) -> str:
-    """As it stands in what Prometheus reads."""
+    """The name as Prometheus reads it."""
     return family.name + SUFFIXES.get(family.type, "")
 
 
 def test_every_metric_is_documented_and_nothing_else(metrics: Metrics) -> None:
-    """The table names each with its type and the sentence that is in the code."""
+    """The table lists each metric with its type and the description from the code."""
     rows = {name: (kind, meaning) for name, kind, _, meaning in ROW.findall(DOCUMENTATION.read_text())}
     assert rows == {name_of(family): (family.type, family.documentation) for family in metrics.registry.collect()}
 
 
 def test_names_follow_the_conventions(metrics: Metrics) -> None:
-    """A prefix, base units written out, and `_total` for what only grows."""
+    """Names have a prefix and base units written out, and do not already end in `_total`."""
     for family in metrics.registry.collect():
         assert re.fullmatch(r"(antecedent|process)(_[a-z]+)+", family.name)
         assert not re.search(r"_(ms|millis|milliseconds|minutes|kb|mb|mib|percent)(_|$)", family.name)
@@ -44,7 +44,7 @@ def test_names_follow_the_conventions(metrics: Metrics) -> None:
 
 
 def test_workers_are_looked_up_when_the_metrics_are_read(metrics: Metrics) -> None:
-    """How many there should be, how many there are, and their memory, by model."""
+    """For each model: how many workers there should be and are, and their memory."""
     lines = metrics.render().decode().splitlines()
     assert 'antecedent_workers_configured{model="ja-en"} 2.0' in lines
     assert 'antecedent_workers_alive{model="ja-en"} 1.0' in lines
@@ -52,7 +52,7 @@ def test_workers_are_looked_up_when_the_metrics_are_read(metrics: Metrics) -> No
 
 
 def test_process_measures_itself(metrics: Metrics) -> None:
-    """Its memory and its open files, and which release it is."""
+    """Its metrics include memory, open files, and the release."""
     text = metrics.render().decode()
     assert re.search(r"^process_resident_memory_bytes [1-9]", text, re.MULTILINE)
     assert re.search(r"^process_open_fds [1-9]", text, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Traces: nothing where they are off, nothing of a user where they are on."""
+"""Tracing costs nothing when it is off, and records nothing that a user has written when it is on."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ GIVEN = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def test_off_means_no_tracer_and_no_sdk() -> None:
-    """Without a collector what samples and exports is not even imported, and a span is none."""
+    """Without a collector the SDK and exporter are not even imported, and spans are no-ops."""
     program = (
         "import sys, service.__main__\n"
         "from service.telemetry.tracing import tracing\n"
@@ -45,7 +45,7 @@ def test_off_means_no_tracer_and_no_sdk() -> None:
 def test_variables_of_opentelemetry_that_cannot_be(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, variable: str, value: str
 ) -> None:
-    """One sentence says so; nothing of a key goes into it, or into the log."""
+    """The error says so; no key gets into it or into the log."""
     monkeypatch.setenv(variable, value)
     with (
         pytest.raises(SettingsError, match=r"^OTEL_[A-Z_*]+: ") as caught,
@@ -57,7 +57,7 @@ def test_variables_of_opentelemetry_that_cannot_be(
 
 @pytest.mark.parametrize("headers", ["", "api-key=a%20b, x = c==,", "authorization=Bearer abc"])
 def test_headers_for_a_collector(monkeypatch: pytest.MonkeyPatch, headers: str) -> None:
-    """What the SDK takes is taken."""
+    """Headers that the SDK accepts are accepted."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", headers)
     with tracing("http://127.0.0.1:1", ratio=1, process="http") as tracer:
         assert tracer is not NO_TRACER
@@ -65,12 +65,12 @@ def test_headers_for_a_collector(monkeypatch: pytest.MonkeyPatch, headers: str) 
 
 @pytest.mark.parametrize("given", [None, "", "himitsu", GIVEN.replace("00-", "ff-"), GIVEN[:-3]])
 def test_no_context_of_what_is_malformed(given: str | None) -> None:
-    """A client that sends nonsense, or nothing, begins a trace of its own."""
+    """A client that sends nonsense or nothing starts a new trace."""
     assert context_of(given) == Context()
 
 
 def test_context_goes_from_process_to_process() -> None:
-    """What one process gives as `traceparent`, another takes up."""
+    """The `traceparent` of one process is continued by another."""
     tracer = TracerProvider().get_tracer("test")
     with span(tracer, "outer", parent=context_of(GIVEN)) as outer:
         given = traceparent(outer)
@@ -80,7 +80,7 @@ def test_context_goes_from_process_to_process() -> None:
 
 
 def test_error_is_noted_by_its_type_alone() -> None:
-    """Its message may quote a text."""
+    """An error's message may quote a user's text."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))

@@ -1,4 +1,4 @@
-"""Which language texts are in, where a client does not say it."""
+"""Detecting the language of texts when the client does not give it."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +25,7 @@ TEXTS = {
 
 @pytest.mark.parametrize(("language", "text"), TEXTS.items())
 async def test_sentence_is_enough(language: str, text: str) -> None:
-    """Among the languages that are served, under the names that they have there; probabilities sum to 1."""
+    """One sentence suffices among the served languages, under the codes used there; probabilities sum to 1."""
     found = await detect([text], TEXTS.keys())
     assert found[0].language == language
     assert found[0].confidence > 0.9
@@ -34,7 +34,7 @@ async def test_sentence_is_enough(language: str, text: str) -> None:
 
 
 async def test_only_languages_that_are_served_are_likely() -> None:
-    """English is none, where nobody translates it; nor is one that the identifier does not know."""
+    """English is not detected if it is not served, and neither is a language that the identifier does not know."""
     assert {each.language for each in await detect([TEXTS["en"]], {"ja", "de", "tlh"})} == {"ja", "de"}
     assert await detect([TEXTS["en"]], {"tlh"}) == []
     assert await detect([], {"ja", "de"}) == []
@@ -51,19 +51,19 @@ async def test_only_languages_that_are_served_are_likely() -> None:
     ],
 )
 async def test_tags_are_in_no_language(before: str) -> None:
-    """However long they are, and however English they look; comparisons are none."""
+    """Tags are ignored, however long and English they look; comparison signs are not tags."""
     assert (await detect([before + TEXTS["de"]], TEXTS.keys()))[0].language == "de"
     assert (await detect(["1 < 2 und der Hund läuft durch den Garten, 3 > 2"], TEXTS.keys()))[0].language == "de"
 
 
 @pytest.mark.parametrize("text", ["ｺﾚﾊ ﾃｽﾄ ﾃﾞｽ｡ ﾈｺ ﾃﾞｱﾙ｡", "&#12371;&#12428;&#12399;&#29483;&#12391;&#12377;&#12290;"])
 async def test_letters_that_are_written_otherwise(text: str) -> None:
-    """Narrow kana, and the numbers of characters in HTML."""
+    """Half-width kana and numeric HTML entities are recognized."""
     assert (await detect([text], TEXTS.keys()))[0].language == "ja"
 
 
 def test_many_that_come_at_once_load_one_identifier(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes 90 MB."""
+    """The identifier takes 90 MB, so concurrent requests must not each load one."""
     loaded: list[str] = []
     real = LanguageIdentifier.from_model_file
 
@@ -80,7 +80,7 @@ def test_many_that_come_at_once_load_one_identifier(monkeypatch: pytest.MonkeyPa
 
 
 async def test_target_is_that_of_a_model_that_would_be_chosen() -> None:
-    """A script or region that no model writes is no other one's, as where the source is said."""
+    """The target is matched as when the source is given: a script or region that no model writes matches none."""
     models = [
         SimpleNamespace(pair=("de", "zh-hans")),
         SimpleNamespace(pair=("ja", "zh-hant")),
@@ -94,11 +94,11 @@ async def test_target_is_that_of_a_model_that_would_be_chosen() -> None:
 
 
 async def test_texts_without_a_word_are_in_any() -> None:
-    """There is no choice among equals, and no error."""
+    """All languages are then equally likely; that is not an error."""
     assert [each.confidence for each in await detect(["123", ""], {"de", "ja"})] == [0.5, 0.5]
 
 
 async def test_long_texts_are_judged_by_their_beginning() -> None:
-    """What comes after that is not read."""
+    """Text beyond the beginning is not read."""
     texts = [TEXTS["fr"], TEXTS["fr"] * 200, TEXTS["de"] * 100_000]
     assert (await detect(texts, TEXTS.keys()))[0].language == "fr"

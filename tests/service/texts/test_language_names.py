@@ -1,4 +1,4 @@
-"""What languages are called."""
+"""Names of languages."""
 
 import pytest
 
@@ -18,5 +18,5 @@ from service.texts.language_names import name_of
     ],
 )
 def test_languages_have_names(code: str, name: str) -> None:
-    """In English, by capitals or not; one that nobody has named here is called by its code."""
+    """Names are in English, whatever the case of the code; a language without a name is called by its code."""
     assert name_of(code) == name

@@ -1,4 +1,4 @@
-"""Texts in HTML and XML: where their sentences end, and that nothing but these changes."""
+"""HTML and XML: where sentences end, and that nothing but the sentences changes."""
 
 import html
 import re
@@ -21,7 +21,7 @@ PAGE = """<!DOCTYPE html><html><head><title>A page</title><style>p { a: "b<c>" }
 
 
 def translated(text: str, markup: Markup, language: str = "en", *, join_lines: bool = False, **texts: str) -> str:
-    """A text with other sentences: those of `texts`, by what they are without tags, else the same."""
+    """A text whose sentences are replaced as `texts` says; sentences not in it stay."""
     tagged = markup.read(text, language, join_lines=join_lines)
     segmented = tagged.segmented([split(block, language, longest=1000, most=1000) for block in tagged.blocks])
     return segmented.join([tagged.restored(texts.get(each, each)) for each in segmented.sentences])
@@ -35,13 +35,13 @@ def sentences(text: str, markup: Markup, *, join_lines: bool = False) -> list[st
 
 
 def test_sentences_of_a_page() -> None:
-    """Paragraphs, items and line breaks end one; what is bold or a link does not, nor does the end of a line."""
+    """Paragraphs, list items and <br> end a sentence; bold text, links and line ends do not."""
     found = sentences(PAGE, Markup("html"), join_lines=True)
     assert found == ["A page", "It is bold and nice &amp; R&D.", "Next", "line here.", "One", "Two "]
 
 
 def test_nothing_of_a_page_changes_but_its_sentences() -> None:
-    """Not a quotation mark of an attribute; only a bare & becomes what it should be."""
+    """Not even the quotation marks of attributes change; only a bare & becomes an entity."""
     assert translated(PAGE, Markup("html")) == PAGE.replace("R&D", "R&amp;D")
     assert translated("<p>One</p> <p id=a>Two</p>", Markup("html"), One="<1> & 2") == (
         "<p>&lt;1> &amp; 2</p> <p id=a>Two</p>"
@@ -50,7 +50,7 @@ def test_nothing_of_a_page_changes_but_its_sentences() -> None:
 
 @pytest.mark.parametrize("kind", ["html", "xml"])
 def test_what_a_term_says_is_no_tag_of_the_text(kind: Any) -> None:
-    """Whatever it looks like: it is text, as a < is anywhere in a translation."""
+    """Even if a term's translation looks like a tag, it is escaped like any < in a translation."""
     said = '<b n="0">Lady</b> <i n-="7">'
     tagged = Markup(kind).read("<u>One</u> two", "en", join_lines=False, taken=said)
     (block,) = tagged.blocks
@@ -86,12 +86,12 @@ def test_what_a_term_says_is_no_tag_of_the_text(kind: Any) -> None:
     ],
 )
 def test_what_is_translated_of_html(text: str, rules: dict[str, Any], expected: str) -> None:
-    """As a page and a client say; letters may be written by their numbers."""
+    """The page itself and the client decide what is translated; characters may be numeric entities."""
     assert sentences(text, Markup("html", **rules)) == expected.split("|")
 
 
 def test_how_words_are_read_is_left_out() -> None:
-    """With its tags, of whatever looks otherwise within; a page without such words stays as it is."""
+    """Ruby readings are removed with their tags; elements without ruby stay as they are."""
     page = "<p><ruby><b>紫</b><rt><i>むらさき</i></rt></ruby>式部</p><p class=x>か</p>"
     assert translated(page, Markup("html"), "ja") == "<p><b>紫</b>式部</p><p class=x>か</p>"
 
@@ -120,7 +120,7 @@ def test_how_words_are_read_is_left_out() -> None:
     ],
 )
 def test_what_is_translated_of_xml(text: str, rules: dict[str, Any], expected: str) -> None:
-    """What stands beside text is part of its sentence, wherever it stands; names are of any case."""
+    """An element next to text is part of its sentence; names of elements may have any case."""
     markup = Markup("xml", **rules)
     assert sentences(text, markup) == expected.split("|")
     assert translated(text, markup) == text
@@ -136,7 +136,7 @@ def test_what_is_translated_of_xml(text: str, rules: dict[str, Any], expected: s
     ],
 )
 def test_what_is_no_xml_is_refused(text: str, said: str) -> None:
-    """With the place; entities of its own, of which a few lines may make gigabytes, are not read."""
+    """The error gives the place; declared entities, a few lines of which can expand to gigabytes, are not read."""
     with pytest.raises(InvalidInputError, match=said):
         Markup("xml").read(text, "en", join_lines=False)
 
@@ -150,32 +150,32 @@ def test_what_is_no_xml_is_refused(text: str, said: str) -> None:
     ],
 )
 def test_tags_of_a_text_are_told_from_those_of_its_sentences(text: str) -> None:
-    """Whatever attributes they have; nor does a translation get a tag by what it says."""
+    """A text's own tags are never taken for placeholders, whatever their attributes."""
     assert translated(text, Markup("html")) == text
     tagged = Markup("html").read(text, "en", join_lines=False)
     assert not any(f" {tagged.attribute}=" in each for each in (text, html.unescape(text)))
 
 
 def test_letters_that_are_entities_make_no_tag() -> None:
-    """What a reader of the page sees as text stays text."""
+    """Entities that look like tags once decoded remain text."""
     text = '<p>a <&#98; &#110;="9"> <&#98; n="9"> b <i>c</i> &&#108;t;</p>'
     assert html.unescape(translated(text, Markup("html"))) == html.unescape(text)
 
 
 @pytest.mark.parametrize("unseen", ["&shy;", "&#173;", "&#xAD;", "&#8203;", "&zwnj;"])
 def test_what_is_not_seen_is_read_within_its_word(unseen: str) -> None:
-    """As books have them, at each place where a line may end; and no stand-in for a placeholder runs into an entity."""
+    """Books put invisible characters wherever a line may break; they do not divide a word, and entities stay intact."""
     tagged = Markup("html").read(f"<p>Com{unseen}mu{unseen}ni&eacute; &amp;</p>", "en", join_lines=True)
     assert tagged.blocks == (html.unescape(f"Com{unseen}mu{unseen}nié ") + "&amp;",)
 
 
 def test_old_entities_stay_entities() -> None:
-    """As browsers read them, without a semicolon."""
+    """Like browsers, accept entities without a semicolon."""
     assert translated("<p>&copy 2020 a&nbsp b AT&T</p>", Markup("html")) == "<p>&copy 2020 a&nbsp b AT&amp;T</p>"
 
 
 def test_xml_has_five_entities() -> None:
-    """Any other that a model writes would be none."""
+    """Any other entity in a translation would be undefined, so its & is escaped."""
     assert (
         translated("<p>A</p>", Markup("xml"), A="&nbsp; &lt &amp; &#8230; <")
         == "<p>&amp;nbsp; &amp;lt &amp; &#8230; &lt;</p>"
@@ -183,13 +183,13 @@ def test_xml_has_five_entities() -> None:
 
 
 def test_tags_stay_short() -> None:
-    """Whatever attributes a text has."""
+    """Placeholders stay short whatever attributes a text contains."""
     tagged = Markup("html").read(f"a n{'-' * 3000}= {'<b>' * 3000}", "en", join_lines=True)
     assert sum(map(len, tagged.blocks)) < 100_000
 
 
 def test_words_on_two_lines_are_two() -> None:
-    """Also in languages that are written without spaces; and a text still ends as it did."""
+    """Even in languages without spaces, words on two lines stay apart; the end of the text is preserved."""
     text = "これは Microsoft\n  Word\nです。<br>\n彼\n女。\n"
     joined = "これは Microsoft Wordです。<br>\n彼女。\n"
     assert translated(text, Markup("html"), "ja", join_lines=True) == joined
@@ -198,13 +198,13 @@ def test_words_on_two_lines_are_two() -> None:
 
 
 def test_lines_without_words_stay_as_they_are() -> None:
-    """Such as those of scripts, comments and pictures: nobody would have them on one line."""
+    """Lines of scripts, comments and pictures, for example, are not joined."""
     text = "<head>\n<script>a</script>\n<script>b</script>\n\n<!-- c -->\n<p>d</p>\n  <img>\n  <img>\n<p>e"
     assert translated(text, Markup("html"), "ja", join_lines=True) == text
 
 
 def test_lines_are_kept_where_they_are_lines() -> None:
-    """In preformatted text, and in what a user has entered; elsewhere they are white space."""
+    """Line ends count in preformatted text and text areas; elsewhere they are mere white space."""
     text = "<p>a\nb</p></pre><pre>One\n  <b>two</b>\n</pre><p>c\n  d</p><textarea>e\nf</textarea>"
     assert translated(text, Markup("html"), join_lines=True) == text.replace("a\nb", "a b").replace("c\n  d", "c d")
 
@@ -231,7 +231,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_any_text_is_html(text: str) -> None:
-    """Whose translation into itself is the same page."""
+    """Any text can be read as HTML, and translating it into itself leaves the page unchanged."""
     assert html.unescape(translated(text, Markup("html"))) == html.unescape(text)
 
 
@@ -262,7 +262,7 @@ def test_any_text_is_html(text: str) -> None:
 )
 @pytest.mark.parametrize("kind", ["html", "xml"])
 def test_no_run_of_characters_takes_long(run: str, kind: Any) -> None:
-    """Of the same, a quarter of a million: a time that grew with their square would never end here."""
+    """250,000 characters of the same: if the time grew with the square of the length, this would never end."""
     text = f"a{run * (250_000 // len(run))}b"
     try:
         found = Markup(kind).read(text, "en", join_lines=True)
