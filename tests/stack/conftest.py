@@ -1,4 +1,4 @@
-"""Clients of the `replica`, or the `servers`, that each of these files of tests has; threads for requests that wait."""
+"""Clients of the `replica` or `servers` that each test file defines, and threads for requests that wait."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ def client(replica: Replica) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def deepl_clients(servers: list[Replica], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[deepl.DeepLClient]]:
-    """DeepL's own client of each of the file's servers; it does not try again what has failed."""
+    """DeepL's own client for each of the file's servers, without automatic retries."""
     monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
     with ExitStack() as stack:
         yield [stack.enter_context(closing(deepl.DeepLClient("any", server_url=each.url))) for each in servers]
@@ -28,6 +28,6 @@ def deepl_clients(servers: list[Replica], monkeypatch: pytest.MonkeyPatch) -> It
 
 @pytest.fixture
 def pool() -> Iterator[ThreadPoolExecutor]:
-    """For requests that wait while others are made."""
+    """Threads for requests that wait while others are made."""
     with ThreadPoolExecutor(8) as executor:
         yield executor

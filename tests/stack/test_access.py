@@ -1,4 +1,4 @@
-"""Keys through the front door: made by the command, shown by clients, checked by a real server."""
+"""Keys from end to end: made by the command, presented by clients, checked by a real server."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class Command:
         self._environment = clean | {f"ANTECEDENT_{name.upper()}": value for name, value in settings.items()}
 
     def run(self, *arguments: str, stdout: int | IO[str] = subprocess.PIPE) -> "subprocess.CompletedProcess[str]":
-        """Run it, whatever comes of it."""
+        """Run it, whether or not it succeeds."""
         command = [sys.executable, "-m", "service.keys", *arguments]
         return subprocess.run(
             command,
@@ -56,23 +56,23 @@ class Command:
 
 
 def bearer(key: str) -> dict[str, str]:
-    """The header that shows a key."""
+    """The header that presents a key."""
     return {"Authorization": f"Bearer {key}"}
 
 
 def status(client: httpx.Client, key: str) -> int:
-    """What a key gets for a document."""
+    """The status of a request for a document with that key."""
     return client.post("/v1/documents", json=PAIR | {"sentences": ["一"]}, headers=bearer(key)).status_code
 
 
 def begun(client: httpx.Client, key: str) -> str:
-    """A new session; gives its path."""
+    """Start a session and return its path."""
     answer = client.post("/v1/sessions", json=PAIR, headers=bearer(key))
     return f"/v1/sessions/{answer.json()['session_id']}"
 
 
 def rewrite(file: Path, key: str, change: dict[str, object]) -> None:
-    """Change a key in the file of the keys, as whoever keeps them elsewhere does."""
+    """Change a key in the key file, like an operator who generates that file elsewhere."""
     content = json.loads(file.read_text())
     (record,) = [each for each in content["keys"] if each["id"] == key.split("_")[1]]
     record |= change
@@ -83,14 +83,14 @@ def rewrite(file: Path, key: str, change: dict[str, object]) -> None:
 
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory: pytest.TempPathFactory, redis_server: RedisServer) -> dict[str, str]:
-    """Settings of services whose keys are in a file."""
+    """Settings for services that keep keys in a file."""
     file = tmp_path_factory.mktemp("keys") / "keys.json"
     return {"keys": "file", "keys_file": str(file), "redis_url": redis_server.url} | QUICK
 
 
 @pytest.fixture(scope="module")
 def command(keyed: dict[str, str]) -> Command:
-    """The command on that file."""
+    """The command for that file."""
     return Command(**keyed)
 
 
@@ -102,14 +102,14 @@ def key(command: Command) -> str:
 
 @pytest.fixture(scope="module")
 def client(shared_replicas: Replicas, keyed: dict[str, str], key: str) -> Iterator[httpx.Client]:
-    """A client of a service with keys; it shows none by itself. The service listens on all addresses."""
+    """A client, without a key of its own, of a service with keys that listens on all addresses."""
     replica = shared_replicas.new(**keyed, host="0.0.0.0").start()
     with httpx.Client(base_url=replica.url.replace("0.0.0.0", "127.0.0.1"), timeout=60, trust_env=False) as made:
         yield made
 
 
 def test_key_is_asked_for(client: httpx.Client, key: str) -> None:
-    """With the key the answer is a translation; without one, or with one that is not valid, always the same 401."""
+    """A valid key gets a translation; a missing or invalid one always gets the same 401."""
     assert status(client, key) == 200
     shown = [
         {},
@@ -130,19 +130,19 @@ def test_key_is_asked_for(client: httpx.Client, key: str) -> None:
 
 
 def test_scheme_is_read_as_http_has_it(client: httpx.Client, key: str) -> None:
-    """The word Bearer may be written small; a key in the address is none, for addresses end up in logs."""
+    """The word Bearer may be in lower case; a key in the URL is ignored, since URLs end up in logs."""
     assert client.get("/v1/models", headers={"Authorization": f"bearer {key}"}).status_code == 200
     assert client.get("/v1/models", params={"key": key, "access_token": key}).status_code == 401
 
 
 def test_probes_and_metrics_need_no_key(client: httpx.Client) -> None:
-    """Whoever starts, watches and measures the service has no key."""
+    """Whatever starts, watches and measures the service has no key."""
     for path in ("/health/live", "/health/ready", "/health/dependencies", "/metrics", "/openapi.json"):
         assert client.get(path).status_code == 200
 
 
 def test_failures_are_counted_by_what_was_wrong(client: httpx.Client, key: str) -> None:
-    """The metrics tell a missing key from a wrong one, and name neither keys nor tenants."""
+    """The metrics distinguish missing keys from wrong ones, and name neither keys nor tenants."""
     for headers in ({}, bearer("guessed"), bearer(key[:-3] + "abc")):
         client.get("/v1/models", headers=headers)
     metrics = client.get("/metrics").text
@@ -153,7 +153,7 @@ def test_failures_are_counted_by_what_was_wrong(client: httpx.Client, key: str) 
 
 
 def test_key_with_limits_and_expiry_is_listed_without_its_secret(command: Command) -> None:
-    """The list shows whose key it is, what it may do and until when, and nothing that would admit anyone."""
+    """The list shows whose key it is, what it allows and until when, but not the secret."""
     made = command.create(
         "listed", "--scope", "admin", "--scope", "translate", "--expires-days", "3", "--label", "for the list",
         "--sentences-per-minute", "60", "--concurrency", "4",
@@ -186,7 +186,7 @@ def test_key_with_limits_and_expiry_is_listed_without_its_secret(command: Comman
 def test_command_that_cannot(
     keyed: dict[str, str], arguments: tuple[str, ...], settings: dict[str, str], said: str, exit_status: int
 ) -> None:
-    """What is wrong is one line on standard error, and an exit status; nothing is printed that looks like a key."""
+    """The error is one line on standard error, with an exit status; nothing that looks like a key is printed."""
     done = Command(**keyed | settings).run(*arguments)
     assert (done.returncode, done.stdout) == (exit_status, "")
     assert said in done.stderr
@@ -195,7 +195,7 @@ def test_command_that_cannot(
 
 
 def test_key_that_nobody_has_seen_is_not_kept(command: Command) -> None:
-    """Standard output may be a file on a disk that is full: the key would be valid, and nobody's."""
+    """If standard output is on a full disk, the key would be valid although nobody has it, so it is revoked."""
     with Path("/dev/full").open("w") as full:
         done = command.run("create", "--tenant", "unseen", stdout=full)
     assert (done.returncode, done.stderr) == (
@@ -218,7 +218,7 @@ def test_key_that_nobody_has_seen_is_not_kept(command: Command) -> None:
 def test_service_that_does_not_start(
     replicas: Replicas, keyed: dict[str, str], settings: dict[str, str], said: str
 ) -> None:
-    """Where others reach it there must be keys; where there should be keys there must be a file."""
+    """A service that others can reach must have keys, and a configured key file must exist."""
     replica = replicas.new(**keyed | settings)
     replica.spawn()
     assert replica.wait() == 2
@@ -226,7 +226,7 @@ def test_service_that_does_not_start(
 
 
 def test_rotation_without_a_failed_request(client: httpx.Client, command: Command) -> None:
-    """A new key, clients that change to it, the old one revoked: a client that never pauses sees no failure."""
+    """If clients change to a new key before the old one is revoked, a client that never pauses sees no failure."""
     in_use, stop = [command.create("rotating")], Event()
     old = in_use[0]
     eventually(lambda: status(client, old) == 200, "the first key is valid")
@@ -254,7 +254,7 @@ def test_rotation_without_a_failed_request(client: httpx.Client, command: Comman
 
 
 def test_file_that_gets_damaged(client: httpx.Client, keyed: dict[str, str], key: str, command: Command) -> None:
-    """The keys that were known stay valid; one that is not gets a 503, since it may be new; a whole file mends it."""
+    """Known keys stay valid; an unknown one gets a 503, since it may be new; a repaired file is read again."""
     unknown = key[:-43] + "A" * 43
     file = Path(keyed["keys_file"])
     good = file.read_text()
@@ -266,7 +266,7 @@ def test_file_that_gets_damaged(client: httpx.Client, keyed: dict[str, str], key
 
 
 def test_keys_in_redis(replicas: Replicas, mortal_redis: RedisServer) -> None:
-    """Keys reach running replicas through Redis; while it is away those that are known are served for a time."""
+    """Keys reach running replicas through Redis; during an outage known keys are accepted for a limited time."""
     settings = {
         "keys": "redis",
         "redis_url": mortal_redis.url,
@@ -292,7 +292,7 @@ def test_keys_in_redis(replicas: Replicas, mortal_redis: RedisServer) -> None:
 
 
 def test_stream_of_a_browser(client: httpx.Client, key: str) -> None:
-    """A page gives the key as a subprotocol; the server takes the other one that it is offered, and repeats no key."""
+    """A page presents the key as a subprotocol; the server selects the other one, so it does not echo the key."""
     session = begun(client, key)
     offered = ["antecedent.v1", f"antecedent.key.{key}"]
     with opened(str(client.base_url), session, subprotocols=offered) as stream:
@@ -307,7 +307,7 @@ def test_stream_of_a_browser(client: httpx.Client, key: str) -> None:
 
 
 def test_stream_whose_key_is_revoked(client: httpx.Client, command: Command) -> None:
-    """The next sentence is refused, and the stream is closed with a code that says: not with this key."""
+    """The next sentence is refused, and the stream is closed with a code that tells the client not to retry with it."""
     key = command.create("leaving")
     eventually(lambda: status(client, key) == 200, "the key is valid")
     session = begun(client, key)
@@ -327,7 +327,7 @@ def test_stream_whose_key_is_revoked(client: httpx.Client, command: Command) -> 
 def test_stream_whose_key_is_changed(
     client: httpx.Client, keyed: dict[str, str], command: Command, change: dict[str, object], code: str
 ) -> None:
-    """A key that is given another scope or tenant in its file does no more on a stream than on a new request."""
+    """If a key's scope or tenant is changed in the file, an open stream may do no more than a new request."""
     key = command.create("changing")
     eventually(lambda: status(client, key) == 200, "the key is valid")
     session = begun(client, key)
@@ -340,7 +340,7 @@ def test_stream_whose_key_is_changed(
 
 
 def test_nothing_of_a_key_in_the_logs(replicas: Replicas, keyed: dict[str, str], key: str) -> None:
-    """Neither keys nor tenants are logged, whatever the level, wherever the key stood; the id of a valid one is."""
+    """No keys or tenants are logged, at any level and wherever a key was presented; only the ids of valid keys are."""
     replica = replicas.new(**keyed, log_level="debug").start()
     wrong = key[:-43] + "A" * 43
     with replica.client() as client:
@@ -360,7 +360,7 @@ def test_nothing_of_a_key_in_the_logs(replicas: Replicas, keyed: dict[str, str],
 
 
 def test_the_description_names_the_key(client: httpx.Client) -> None:
-    """A client that is generated knows where a key is needed, and where not."""
+    """The OpenAPI document says where a key is needed, and where not, for generated clients."""
     document = client.get("/openapi.json").json()
     assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
     for path, operations in document["paths"].items():

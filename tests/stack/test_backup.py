@@ -1,4 +1,4 @@
-"""A Redis made anew from a copy of another one's snapshot, as docs/operations.md says."""
+"""A Redis restored from a copy of another one's snapshot, as docs/operations.md describes."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.support.servers import RedisServer, Replicas, eventually
 
 
 def test_sessions_go_on_from_a_back_up(tmp_path: Path, mortal_redis: RedisServer, replicas: Replicas) -> None:
-    """What the snapshot holds is there, is not appended a second time, and is in the new append-only file too."""
+    """Restored sentences are there, are not appended again, and are in the new append-only file too."""
     with replicas.new(redis_url=mortal_redis.url).start().client() as client:
         session = begin(client)
         said = [say(client, session, text, at).json() for at, text in enumerate(SENTENCES[:3])]

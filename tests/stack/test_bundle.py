@@ -1,6 +1,6 @@
-"""The service on a real bundle, with the real runtime in its workers: what goes in comes out as the runtime has it.
+"""The service on a real bundle, with the real runtime in its workers, gives the same results as the runtime itself.
 
-On a CPU, and on a GPU where there is one.
+Tested on a CPU, and on a GPU if there is one.
 """
 
 import shutil
@@ -19,7 +19,7 @@ from tests.support.client import begin, say, translate
 from tests.support.servers import RedisServer, Replica
 
 NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-ON_GPU = {"device": "cuda", "compute_type": "float32"}  # in bfloat16 a batch may decide between two words
+ON_GPU = {"device": "cuda", "compute_type": "float32"}  # in bfloat16 a choice of words may depend on the batch
 SOURCES = [sentence.source for sentence in documents(1, 6)[0].sentences]
 
 
@@ -34,7 +34,7 @@ def real_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     params=[pytest.param({}, id="cpu"), pytest.param(ON_GPU, id="cuda", marks=[pytest.mark.gpu, NO_GPU])],
 )
 def computing(request: pytest.FixtureRequest) -> dict[str, str]:
-    """Where and in what type it computes."""
+    """Settings for the device and the type of numbers."""
     return dict(request.param)
 
 
@@ -42,7 +42,7 @@ def computing(request: pytest.FixtureRequest) -> dict[str, str]:
 def client(
     real_bundle: Path, computing: dict[str, str], redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[httpx.Client]:
-    """A client of `python -m service` on it."""
+    """A client of `python -m service` with that bundle."""
     settings = {"ANTECEDENT_BUNDLES": str(real_bundle), "ANTECEDENT_REDIS_URL": redis_server.url}
     settings |= {f"ANTECEDENT_{name.upper()}": value for name, value in computing.items()}
     replica = Replica(tmp_path_factory.mktemp("replica"), "service", settings)
@@ -55,7 +55,7 @@ def client(
 def test_document_is_what_the_runtime_gives(
     client: httpx.Client, real_bundle: Path, computing: dict[str, str], strategy: str
 ) -> None:
-    """Texts, scores and context sizes pass through queue, batches and processes as they are."""
+    """Texts, scores and context sizes pass through the queue, batches and processes unchanged."""
     found = translate(client, *SOURCES, strategy=strategy, beam_size=2).json()["sentences"]
     size = 2 if strategy == "direct" else 0
     requests = [
@@ -69,7 +69,7 @@ def test_document_is_what_the_runtime_gives(
 
 
 def test_alternatives_are_what_the_runtime_gives(client: httpx.Client, real_bundle: Path) -> None:
-    """Other texts, in the search's order; without a word about the beam it is as wide as they need, and here wider."""
+    """Alternatives are different texts, in the search's order; by default the beam is as wide as they require."""
     wanted = Runtime.load(real_bundle).translate([TranslationRequest(SOURCES[0])], Options(beam_size=6, n_best=6))[0]
     (found,) = translate(client, SOURCES[0], alternatives=5).json()["sentences"]
     others = dict.fromkeys(each.text for each in wanted.alternatives if each.text != wanted.text)
@@ -80,7 +80,7 @@ def test_alternatives_are_what_the_runtime_gives(client: httpx.Client, real_bund
 
 
 def test_items_of_several_sentences_lose_none(client: httpx.Client) -> None:
-    """A caller's item is one answer, but each sentence in it is translated, after those before it; symbols stay."""
+    """A caller's item gets one answer, but each sentence in it is translated, with context; symbols stay."""
     first, second, third = SOURCES[:3]
     apart = [sentence["translation"] for sentence in translate(client, first, second, third).json()["sentences"]]
     together = translate(client, first + second, third, "🙂").json()["sentences"]
@@ -91,7 +91,7 @@ def test_items_of_several_sentences_lose_none(client: httpx.Client) -> None:
 
 
 def test_marks_and_addresses_come_back(client: httpx.Client) -> None:
-    """In a document and in a session: a tag around a sentence is around its translation, an address is there once."""
+    """In documents and sessions, a tag around a sentence surrounds its translation, and an address occurs once."""
     (plain,) = translate(client, SOURCES[0]).json()["sentences"]
     marked, linked = f"<b>{SOURCES[0]}</b>", f"{SOURCES[0]} https://example.org/a"
     first, second = translate(client, marked, linked).json()["sentences"]
@@ -103,7 +103,7 @@ def test_marks_and_addresses_come_back(client: httpx.Client) -> None:
 
 
 def test_context_changes_the_translation(client: httpx.Client) -> None:
-    """After the sentences before it a sentence reads differently than alone, but for the first, which has none."""
+    """Context makes a difference to all but the first sentence, which has none."""
     together = [one["translation"] for one in translate(client, *SOURCES).json()["sentences"]]
     alone = [translate(client, source).json()["sentences"][0]["translation"] for source in SOURCES]
     assert together[0] == alone[0]
@@ -112,7 +112,7 @@ def test_context_changes_the_translation(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("how", [{}, {"beam_size": 1}, {"alternatives": 5}], ids=str)
 def test_session_gives_what_the_document_gives(client: httpx.Client, how: dict[str, int]) -> None:
-    """Sentence by sentence the same translations come out as all at once, in the same search."""
+    """With the same search, sentence by sentence gives the same translations as all at once."""
     session = begin(client, **how)
     said = [say(client, session, source, at).json() for at, source in enumerate(SOURCES)]
     document = translate(client, *SOURCES, **how).json()["sentences"]
@@ -125,7 +125,7 @@ def test_session_gives_what_the_document_gives(client: httpx.Client, how: dict[s
 
 
 def test_sessions_have_a_search_of_their_own(client: httpx.Client) -> None:
-    """A wider beam finds what a greedy search does not, and the session says how wide it is."""
+    """A wider beam finds other translations than a greedy search, and the session reports its width."""
     greedy, wide = begin(client, beam_size=1), begin(client, beam_size=8)
     found = [[say(client, session, source).json()["translation"] for source in SOURCES] for session in (greedy, wide)]
     assert found[0] != found[1]
@@ -133,13 +133,13 @@ def test_sessions_have_a_search_of_their_own(client: httpx.Client) -> None:
 
 
 def test_empty_sentence_keeps_its_place(client: httpx.Client) -> None:
-    """A blank sentence has a blank translation, in its position."""
+    """A blank sentence gets a blank translation at its position."""
     found = translate(client, SOURCES[0], " ", SOURCES[1]).json()["sentences"]
     assert [sentence["translation"] == "" for sentence in found] == [False, True, False]
 
 
 def test_sentence_beyond_the_models_length_is_divided(client: httpx.Client) -> None:
-    """Also without a clause boundary: one sentence is no reason to refuse a document."""
+    """Even without clause boundaries, so that a document is not refused because of one sentence."""
     endless = "から" * 200
     found = translate(client, SOURCES[0], endless).json()["sentences"][1]
     assert found["translation"]
@@ -164,7 +164,7 @@ def test_bundle_with_one_byte_changed_is_refused(real_bundle: Path, redis_server
 def test_bundle_that_fails_its_self_test_is_refused(
     real_bundle: Path, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """The service does not start with a model that loads and cannot translate."""
+    """The service does not start with a model that loads but cannot translate."""
     broken = tmp_path / "bundle"
     shutil.copytree(real_bundle, broken)
     put_nan(broken, "architecture.decoder.1.attention.output.bias")
@@ -172,5 +172,5 @@ def test_bundle_that_fails_its_self_test_is_refused(
     replica = Replica(tmp_path, "service", settings)
     replica.spawn()
     assert replica.wait() == 2
-    last = replica.log.splitlines()[-1]  # it may have said before that it is still loading
+    last = replica.log.splitlines()[-1]  # earlier lines may say that it is still loading
     assert last.startswith(f"antecedent: {broken}: has failed its self-test: a translation by strategy direct")

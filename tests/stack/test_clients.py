@@ -1,4 +1,4 @@
-"""Every example of docs/clients.md runs as it is and prints what the page says; some run on a bad line, too."""
+"""Every example of docs/clients.md runs unchanged and prints what the page says, some over a bad connection too."""
 
 import asyncio
 import json
@@ -45,13 +45,13 @@ COMMANDS = {
 }
 BOTH = pytest.mark.parametrize("language", ["python", "javascript"])
 _QUIET_SECONDS = 0.5
-"""Without an answer of a service after which it has given all that it was asked for."""
+"""After so long without an answer, a service is taken to have answered everything."""
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Example:
-    """Code of a section of the page, and what it prints."""
+    """The code of an example in a section of the page, and its output there."""
 
     section: str
     language: str
@@ -63,7 +63,7 @@ class Example:
 
 
 def examples() -> list[Example]:
-    """All of the page: each is followed by what it prints."""
+    """All examples of the page, each of which is followed by its output."""
     found = []
     for section in re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)[1:]:
         fences = _FENCE.findall(section)
@@ -75,7 +75,7 @@ def examples() -> list[Example]:
 
 @dataclass(frozen=True)
 class Service:
-    """Where a service is, the keys that it knows, and its file of keys."""
+    """A service's address, its keys by their placeholders on the page, and its key file."""
 
     address: str
     keys_file: Path
@@ -84,13 +84,13 @@ class Service:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For the files of the services."""
+    """A folder for the services' files."""
     return tmp_path_factory.mktemp("clients")
 
 
 @pytest.fixture(scope="module")
 def settings(folder: Path, redis_server: RedisServer) -> dict[str, str]:
-    """Of both services."""
+    """Settings of both services."""
     for name in ("ja-en", "ja-en-formal"):
         bundle(folder / "bundles" / name, name=name, window=5)
     return {"ANTECEDENT_BUNDLES": str(folder / "bundles" / "ja-en"), "ANTECEDENT_REDIS_URL": redis_server.url}
@@ -109,7 +109,7 @@ def open_service(folder: Path, settings: dict[str, str]) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def keyed_service(folder: Path, settings: dict[str, str], redis_server: RedisServer) -> Iterator[Service]:
-    """A service with a key for each scope, whose models may be changed."""
+    """A service with a key for each scope, whose models can be changed."""
     (folder / "keyed").mkdir()
     keys_file = folder / "keys.json"
     stored = {"keys": "file", "keys_file": str(keys_file)}
@@ -129,7 +129,7 @@ def keyed_service(folder: Path, settings: dict[str, str], redis_server: RedisSer
 
 @pytest.fixture(scope="module")
 def stand_in(shared_replicas: Replicas, redis_server: RedisServer) -> Service:
-    """A service that translates whatever it is given, and takes no long messages."""
+    """A service that translates anything, but accepts no long messages."""
     little = {"stream_message_bytes": "400", "max_sentence_characters": "12"}
     return served(shared_replicas.new(redis_url=redis_server.url, **little))
 
@@ -144,13 +144,13 @@ def service(example: Example, request: pytest.FixtureRequest) -> Service:
 
 @pytest.mark.parametrize("example", examples(), ids=str)
 def test_example_prints_what_the_page_says(example: Example, service: Service, tmp_path: Path) -> None:
-    """The code, pasted as it is, prints what stands below it."""
+    """The code, pasted unchanged, prints the output shown below it."""
     assert_prints(example, run(example, service, service.address, tmp_path))
 
 
 @pytest.mark.parametrize("example", [one for one in examples() if one.section in {SESSION, STREAM}], ids=str)
 async def test_client_that_loses_its_connection_goes_on(example: Example, service: Service, tmp_path: Path) -> None:
-    """A connection that breaks before, or amid, the answers is opened again, and the document ends as it should."""
+    """If the connection breaks before or during the answers, the client reconnects and completes the document."""
     async with bad_line(service.address) as line:
         assert_prints(example, await asyncio.to_thread(run, example, service, line.address, tmp_path))
     assert line.broken >= 1
@@ -160,7 +160,7 @@ async def test_client_that_loses_its_connection_goes_on(example: Example, servic
 def test_client_of_many_documents_repeats_what_is_refused(
     language: str, replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """A key that may have one request at a time gets all of its documents in the end."""
+    """Even a key that is limited to one request at a time gets all of its documents eventually."""
     service, gate = served(replicas.new(redis_url=redis_server.url, concurrency_per_key="1")), tmp_path / "gate"
     (example,) = [one for one in examples() if (one.section, one.language) == (MANY, language)]
     (documents,) = re.findall(r"documents = (\[\[.*\]\])", example.code)
@@ -175,7 +175,7 @@ def test_client_of_many_documents_repeats_what_is_refused(
 
 @BOTH
 async def test_stream_client_gets_the_answers_that_were_lost(language: str, stand_in: Service, tmp_path: Path) -> None:
-    """However long the document is: a service that answers a client which hears nothing keeps all it has not heard."""
+    """However long the document is, the service keeps the answers that a disconnected client has not received."""
     texts = [f"sentence {number}" for number in range(100)]
     async with stream_line(stand_in, 11) as line:
         done = await execute_stream(language, texts, stand_in, line, tmp_path)
@@ -184,7 +184,7 @@ async def test_stream_client_gets_the_answers_that_were_lost(language: str, stan
 
 
 async def test_browser_leaves_a_silent_line(stand_in: Service, tmp_path: Path) -> None:
-    """It has no pings to notice it by. Here it has no patience either."""
+    """A browser cannot notice by pings that a connection is dead; it gives up after a while (shortened here)."""
     texts = [f"sentence {number}" for number in range(50)]
     changes = {"90_000": "2_000"}
     async with stream_line(stand_in, 11, then="stay") as line:
@@ -195,7 +195,7 @@ async def test_browser_leaves_a_silent_line(stand_in: Service, tmp_path: Path) -
 
 @BOTH
 async def test_stream_client_waits_longer_each_time(language: str, stand_in: Service, tmp_path: Path) -> None:
-    """While its connections bring nothing but the greeting."""
+    """This happens while connections deliver nothing but the greeting."""
     async with stream_line(stand_in, 1, 1) as line:
         done = await execute_stream(language, ["a", "b"], stand_in, line, tmp_path)
     assert done.stdout.splitlines() == translations(["a", "b"]), done.stderr
@@ -208,7 +208,7 @@ async def test_stream_client_waits_longer_each_time(language: str, stand_in: Ser
 async def test_stream_client_waits_for_the_place_of_its_dead_connection(
     language: str, replicas: Replicas, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """A key that may have one stream is refused another while the service has not seen that the first is dead."""
+    """A key limited to one stream is refused another until the service has noticed that the first is dead."""
     service = served(replicas.new(redis_url=redis_server.url, concurrency_per_key="1"))
     async with stream_line(service, 2, then="linger") as line:
         done = await execute_stream(language, ["a", "b", "c"], service, line, tmp_path)
@@ -225,7 +225,7 @@ async def test_stream_client_waits_for_the_place_of_its_dead_connection(
 async def test_stream_client_stops_after_what_no_connection_would_mend(
     text: str, reason: str, language: str, stand_in: Service, tmp_path: Path
 ) -> None:
-    """It says what is wrong, and never comes again."""
+    """It reports the error and does not reconnect."""
     async with stream_line(stand_in) as line:
         done = await execute_stream(language, ["a", text, "b"], stand_in, line, tmp_path)
     assert done.returncode == 1
@@ -235,7 +235,7 @@ async def test_stream_client_stops_after_what_no_connection_would_mend(
 
 @BOTH
 async def test_stream_client_of_a_session_that_is_gone_stops(language: str, stand_in: Service, tmp_path: Path) -> None:
-    """A browser is not told why its handshake is refused, and finds out."""
+    """A browser does not learn why its handshake is refused, so it has to find out."""
 
     def delete(session: str) -> None:
         httpx.delete(f"http://{stand_in.address}{session}", trust_env=False).raise_for_status()
@@ -250,7 +250,7 @@ async def test_stream_client_of_a_session_that_is_gone_stops(language: str, stan
 async def test_stream_client_whose_model_is_gone_stops(
     language: str, replicas: Replicas, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """Its session is still there, and no stream of it can be opened."""
+    """The session still exists, but no stream of it can be opened."""
     root = make_root(tmp_path / "root")
     database = fresh_database(redis_server, 9)
     service = served(replicas.new(bundles="one", bundle_root=str(root), redis_url=database))
@@ -266,7 +266,7 @@ async def test_stream_client_whose_model_is_gone_stops(
 
 
 def test_page_has_an_example_of_each_use_in_each_language() -> None:
-    """Shell, Python and JavaScript for all; there is no shell for WebSockets, nor for many requests at once."""
+    """All uses have examples in Shell, Python and JavaScript, except no Shell for WebSockets or concurrent requests."""
     uses = {(example.section, example.language) for example in examples()}
     sections = dict.fromkeys(example.section for example in examples())
     assert [use for section in sections for language in SUFFIXES if (use := (section, language)) not in uses] == [
@@ -276,8 +276,8 @@ def test_page_has_an_example_of_each_use_in_each_language() -> None:
 
 
 def test_page_shows_what_the_shipped_model_says() -> None:
-    """The phrase book that answers the examples is no model's of the past; articles depend on the kind of numbers."""
-    model = Runtime.load(ROOT / "models" / "pretrained" / "ja-en", compute_type="float32")  # alike on all machines
+    """The phrase book agrees with the shipped model, except for articles, which depend on the type of numbers."""
+    model = Runtime.load(ROOT / "models" / "pretrained" / "ja-en", compute_type="float32")  # same on all machines
     poet, *others = PHRASES
     asked = [TranslationRequest(poet), *(TranslationRequest(each, (Sentence(poet),)) for each in others)]
     found = [translation.text for translation in model.translate(asked, Options())]
@@ -290,14 +290,14 @@ def test_page_shows_what_the_shipped_model_says() -> None:
 
 @dataclass(eq=False)
 class Line:
-    """A proxy on loopback for the streams of one client, which are open one after the other.
+    """A proxy on loopback for the streams of one client, which are open one at a time.
 
-    Of each of the first streams only the first messages of the service come through, as many as `brings` says. It hears
-    what the client says after that, and answers: but nobody hears the answers. When there are no more of them `then`
-    says what becomes of it: the line breaks; it breaks, but the service does not notice before it has refused another
-    stream; or it stays until the client leaves.
+    For each number in `brings`, one stream delivers only that many messages of the service. The service still receives
+    what the client sends, but its further answers are lost. Once there are no more, `then` decides what happens: the
+    line breaks; it breaks, but the service does not notice until it has refused another stream; or it stays open until
+    the client leaves.
 
-    `before` is called with the path of a session before a stream of it is opened.
+    `before` is called with the path of the session before each stream is opened.
     """
 
     service: str
@@ -308,15 +308,15 @@ class Line:
 
     def __post_init__(self) -> None:
         self.tried: list[float] = []
-        """When the client has asked for each stream, by the monotonic clock."""
+        """When the client requested each stream, by the monotonic clock."""
         self.refused: list[int] = []
-        """The status of each that the service has refused."""
+        """The status of each refused stream."""
         self.another_refused = asyncio.Event()
         """Set once a stream has been refused."""
         self._there: dict[ServerConnection, ClientConnection] = {}
 
     async def open(self, client: ServerConnection, request: Request) -> Response | None:
-        """Have the service answer a handshake."""
+        """Pass a handshake on to the service."""
         self.tried.append(time.monotonic())
         await asyncio.to_thread(self.before, request.path.removesuffix("/stream"))
         try:
@@ -328,7 +328,7 @@ class Line:
         return None
 
     async def forward(self, client: ServerConnection) -> None:
-        """Serve one stream, until either side has had enough or the line breaks."""
+        """Serve one stream until either side closes it or the line breaks."""
         there = self._there.pop(client)
         brings = self.brings.pop(0) if self.brings else None
         answers = _pass_on(there, client) if brings is None else self._fall_silent(there, client, brings)
@@ -339,7 +339,7 @@ class Line:
         for direction in directions:
             direction.cancel()
         await there.close()
-        if there.close_code in {1005, 1006}:  # not in a frame
+        if there.close_code in {1005, 1006}:  # never sent in a frame
             await client.close()
         else:
             await client.close(there.close_code, there.close_reason)
@@ -384,26 +384,26 @@ async def stream_line(
         try:
             yield line
         finally:
-            line.another_refused.set()  # or a stream that lingers would be served for ever
+            line.another_refused.set()  # otherwise a lingering stream would be served for ever
 
 
 def served(replica: Replica) -> Service:
-    """A replica without keys, started."""
+    """Start a replica without keys."""
     return Service(replica.start().url.removeprefix("http://"), Path("none.json"), {})
 
 
 def translations(texts: list[str]) -> list[str]:
-    """What the stand-in makes of a document."""
+    """The stand-in's translations of a document."""
     return [expected(text, texts[max(0, at - 2) : at]) for at, text in enumerate(texts)]
 
 
 async def execute_stream(
     language: str, texts: list[str], service: Service, line: Line, folder: Path, changes: dict[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the example of a stream with sentences of its own, and with other changes, over a line.
+    """Run the example of a stream over a line, with other sentences and perhaps other changes.
 
-    A script ends with its first error; a page does not, and whatever it has begun goes on. So JavaScript ends here when
-    it has nothing more to do.
+    An error ends a script but not a page, on which everything else goes on. So the JavaScript example is made to catch
+    the error here, and ends when it has nothing more to do.
     """
     (example,) = [one for one in examples() if (one.section, one.language) == (STREAM, language)]
     (sentences,) = re.findall(r"^(?:const )?sentences = (\[.*\])", example.code, re.MULTILINE)
@@ -419,7 +419,7 @@ async def execute_stream(
 
 
 def run(example: Example, service: Service, address: str, folder: Path) -> str:
-    """Run an example against a service, and give what it prints."""
+    """Run an example against a service and return its output."""
     done = execute(example, service, address, folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -445,14 +445,14 @@ def execute(example: Example, service: Service, address: str, folder: Path) -> "
 
 
 def environment(service: Service) -> dict[str, str]:
-    """That of a reader who has activated the project's Python, and has no proxy in between."""
+    """The environment of a reader who has activated the project's Python and uses no proxy."""
     kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return kept | {"PATH": path, "ANTECEDENT_KEYS_FILE": str(service.keys_file)}
 
 
 def skip_without(example: Example) -> None:
-    """Skip what this machine has no tool for."""
+    """Skip the test if this machine lacks the tools for an example."""
     for tool in {"sh": ("bash", "curl"), "javascript": ("node",)}.get(example.language, ()):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
@@ -463,6 +463,6 @@ def skip_without(example: Example) -> None:
 
 
 def assert_prints(example: Example, printed: str) -> None:
-    """See that the output is the page's, … standing for anything within a line."""
+    """Check that the output is that of the page, where … stands for anything within a line."""
     expected = ".*".join(map(re.escape, example.output.strip().split("…")))
     assert re.fullmatch(expected, printed.replace("\r\n", "\n").strip()), printed

@@ -1,4 +1,4 @@
-"""The OpenAPI document against a running service: machines find no answer outside it, and people can read it."""
+"""The OpenAPI document against a running service: it covers all answers, and its page works."""
 
 import re
 
@@ -8,17 +8,17 @@ from service.http.examples import EXAMPLES
 from tests.support.servers import RedisServer, Replicas
 
 CASES = 15
-"""For each operation; `python -m loadtests fuzz` draws many more."""
+"""Number of cases for each operation; `python -m loadtests fuzz` tries many more."""
 
 
 def test_no_answer_is_outside_the_openapi_document() -> None:
-    """Made-up requests to every operation, valid and invalid, alone and in a row: no 5xx, nothing undescribed."""
+    """Generated requests to every operation, valid and invalid, single and in sequence, get no 5xx and no surprise."""
     report = fuzz.run(fuzz.Plan(cases=CASES, seed=1), ROOT / "models" / "pretrained" / "ja-en")
     assert report.holds
 
 
 def test_page_needs_no_internet(replicas: Replicas, redis_server: RedisServer) -> None:
-    """All that the page at /docs loads comes from the service, and its Content-Security-Policy lets it."""
+    """Everything that the page at /docs loads comes from the service and is allowed by its Content-Security-Policy."""
     with replicas.new(redis_url=redis_server.url).start().client() as client:
         page = client.get("/docs")
         loaded = re.findall(r'(?:src|href)="(?!data:)([^"]+)"', page.text)
@@ -36,7 +36,7 @@ def test_page_needs_no_internet(replicas: Replicas, redis_server: RedisServer) -
 
 
 def test_examples_can_be_tried_in_their_order(replicas: Replicas, redis_server: RedisServer) -> None:
-    """As they stand at /docs: a new session takes the sentence that is shown."""
+    """The examples at /docs work in sequence: a new session accepts the example sentence."""
     with replicas.new(redis_url=redis_server.url).start().client() as client:
         assert client.post("/v1/documents", json=EXAMPLES["DocumentRequest"]).status_code == 200
         session = client.post("/v1/sessions", json=EXAMPLES["SessionRequest"]).json()["session_id"]

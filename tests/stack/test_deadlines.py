@@ -1,4 +1,4 @@
-"""Callers who say how long an answer is of use to them: a real server, and a model that waits as long as it is told."""
+"""Callers who say for how long an answer is of use to them, with a real server and a model that waits on request."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,25 +16,25 @@ from tests.support.streams import Stream
 
 SOON = {"deadline_seconds": 0.3}
 SOON_ENOUGH = (0.3, 3, 30)
-"""Seconds, of which the first suffice for what takes no time, and others where this machine is slow for a while."""
+"""Deadlines in seconds to try in turn: normally the first suffices, but this machine may be slow for a while."""
 
 
 @pytest.fixture(scope="module")
 def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
-    """A replica with one worker, which does one sentence at a time."""
+    """A replica whose only worker does one sentence at a time."""
     return shared_replicas.new(redis_url=redis_server.url, batch_sentences="1").start()
 
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Path]:
-    """A file for which a sentence may wait, there at the latest when the test ends."""
+    """A file for which a sentence may wait; made at the end of the test at the latest."""
     gate = tmp_path / "gate"
     yield gate
     gate.touch()
 
 
 def test_document_whose_time_is_up(client: httpx.Client, gate: Path) -> None:
-    """It ends with 504, and none of its sentences waits any longer."""
+    """The answer is a 504, and none of its sentences waits any longer."""
     sentences = {"sentences": [f"wait-for:{gate}", "a", "b"]}
     late = client.post("/v1/documents", json=PAIR | sentences | SOON)
     assert (late.status_code, late.json()["code"], late.json()["retryable"]) == (504, "own_deadline_exceeded", True)
@@ -45,7 +45,7 @@ def test_document_whose_time_is_up(client: httpx.Client, gate: Path) -> None:
 
 
 def test_events_end_with_what_is_there(client: httpx.Client, gate: Path) -> None:
-    """What was translated in time has been sent, and the error comes in place of the rest."""
+    """Sentences translated in time have been sent; an error takes the place of the rest."""
     for seconds in SOON_ENOUGH:
         waits = gate.with_name(f"gate-{seconds}")
         asked = PAIR | {"sentences": ["a", f"wait-for:{waits}", "b"], "deadline_seconds": seconds}
@@ -53,7 +53,7 @@ def test_events_end_with_what_is_there(client: httpx.Client, gate: Path) -> None
         waits.touch()
         begun = answer.status_code == 200
         events = [(event.event, event.json()) for event in EventSource(answer).iter_sse()] if begun else []
-        if len(events) > 1:  # else the time was up before the first sentence
+        if len(events) > 1:  # otherwise the time was up before the first sentence
             break
     (first, sentence), (last, problem) = events
     assert (first, sentence["translation"]) == ("sentence", "A")
@@ -61,7 +61,7 @@ def test_events_end_with_what_is_there(client: httpx.Client, gate: Path) -> None
 
 
 def test_sentence_of_a_session_is_given_back(client: httpx.Client, gate: Path) -> None:
-    """Its place is free again, and the same sentence gets an answer there."""
+    """Its position is free again, and the same sentence can be answered there."""
     session, text = begin(client), f"wait-for:{gate}"
     late = client.post(f"{session}/sentences", json={"text": text, "position": 0} | SOON)
     assert (late.status_code, late.json()["code"], late.headers["retry-after"]) == (504, "own_deadline_exceeded", "5")
@@ -71,7 +71,7 @@ def test_sentence_of_a_session_is_given_back(client: httpx.Client, gate: Path) -
 
 
 def test_sentence_of_a_stream_has_a_deadline_of_its_own(replica: Replica, client: httpx.Client, gate: Path) -> None:
-    """The others of the stream do not share it."""
+    """A deadline does not apply to the other sentences of the stream."""
     for seconds in SOON_ENOUGH:
         waits, session = gate.with_name(f"gate-{seconds}"), begin(client)
         with connect(f"{replica.url.replace('http', 'ws', 1)}{session}/stream", proxy=None) as socket:
@@ -83,14 +83,14 @@ def test_sentence_of_a_stream_has_a_deadline_of_its_own(replica: Replica, client
             waits.touch()
             other = stream.receive()
         assert (late["type"], late["code"], late["position"]) == ("error", "own_deadline_exceeded", 0)
-        if other.get("code") != "position_gap":  # the time was up before the first sentence had its place
+        if other.get("code") != "position_gap":  # otherwise the time was up before the first sentence was placed
             break
     assert other["translation"] == expected("b", [f"wait-for:{waits}"])
 
 
 @pytest.mark.parametrize("seconds", [0, 0.01, -1, True, "5", 2**40])
 def test_deadline_that_is_none(client: httpx.Client, seconds: object) -> None:
-    """It is refused by name."""
+    """It is refused, and the error names the field."""
     answer = client.post("/v1/documents", json=PAIR | {"text": "a", "deadline_seconds": seconds})
     assert answer.status_code == 422
     assert "deadline_seconds" in answer.text

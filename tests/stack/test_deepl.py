@@ -1,4 +1,4 @@
-"""DeepL's own Python client, unchanged, against a real server."""
+"""DeepL's own Python client, unmodified, against a real server."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,20 +17,20 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 @pytest.fixture(scope="module")
 def server(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
-    """A service that is running, and asks for no keys; each test names documents of its own."""
+    """A running service without keys; each test uses document ids of its own."""
     return shared_replicas.new(redis_url=redis_server.url).start()
 
 
 @pytest.fixture
 def client(server: Replica, monkeypatch: pytest.MonkeyPatch) -> Iterator[deepl.DeepLClient]:
-    """DeepL's client, which is told of nothing but another address."""
+    """DeepL's client, configured only with another address."""
     monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
     with closing(deepl.DeepLClient("any", server_url=server.url)) as client:
         yield client
 
 
 def test_texts_are_translated_each_by_itself(client: deepl.DeepLClient) -> None:
-    """As with DeepL, no text is the context of another; a text's own sentences are."""
+    """As with DeepL, texts are not context for each other, but sentences of the same text are."""
     first, second = client.translate_text(["".join(SENTENCES[:2]), SENTENCES[2]], source_lang="JA", target_lang="EN-US")
     assert first.text == f"{expected(SENTENCES[0])} {expected(SENTENCES[1], SENTENCES[:1])}"
     assert second.text == expected(SENTENCES[2])
@@ -38,7 +38,7 @@ def test_texts_are_translated_each_by_itself(client: deepl.DeepLClient) -> None:
 
 
 def test_fifty_texts_of_many_sentences_find_room(client: deepl.DeepLClient) -> None:
-    """As many as a call may have; they are queued a few at a time, or the queue would have no room for any."""
+    """This is the most that a call may have; they are queued a few at a time, or the queue would have no room."""
     text = "".join(SENTENCES * 5)
     results = client.translate_text([text] * 50, source_lang="JA", target_lang="EN-US")
     assert len({result.text for result in results}) == 1
@@ -46,7 +46,7 @@ def test_fifty_texts_of_many_sentences_find_room(client: deepl.DeepLClient) -> N
 
 
 def test_many_texts_wait_like_a_document(server: Replica, client: deepl.DeepLClient) -> None:
-    """One sentence alone comes before documents; fifty of a program that waits for all of them do not."""
+    """A single sentence takes precedence over documents; several texts, for all of which a program waits, do not."""
     count = 'antecedent_queue_seconds_count{priority="%s"}'
 
     def added(texts: list[str]) -> tuple[float, float]:
@@ -61,14 +61,14 @@ def test_many_texts_wait_like_a_document(server: Replica, client: deepl.DeepLCli
 
 @pytest.mark.parametrize("document", [{}, {"document_id": "a long one"}], ids=["alone", "in a document"])
 def test_texts_are_together_no_more_than_a_document(client: deepl.DeepLClient, document: dict[str, str]) -> None:
-    """Else a key's rate would be passed by documents by the dozen, at the price of one."""
+    """Otherwise a call could have many documents for the price of one, and so exceed its key's rate."""
     texts = ["彼は来た。" * 101] * 50
     with pytest.raises(deepl.DeepLException, match="more than 5000 sentences"):
         client.translate_text(texts, source_lang="JA", target_lang="EN-US", extra_body_parameters=document)
 
 
 def test_texts_without_words_take_no_place_in_the_queue(client: deepl.DeepLClient) -> None:
-    """However long they are, and however many sentences stand beside them."""
+    """However long and numerous they are, and whatever sentences accompany them."""
     texts = [*SENTENCES, *["\n" * 20_000] * 40]
     results = client.translate_text(texts, source_lang="JA", target_lang="EN-US")
     assert [result.text for result in results] == [*map(expected, SENTENCES), *texts[len(SENTENCES) :]]
@@ -80,14 +80,14 @@ def _figure(server: Replica, name: str) -> float:
 
 
 def test_context_comes_before_each_text(client: deepl.DeepLClient) -> None:
-    """And is not translated itself."""
+    """The given context is read but not translated."""
     context = "".join(SENTENCES[:2])
     for result in client.translate_text([SENTENCES[2]] * 2, source_lang="JA", target_lang="EN-GB", context=context):
         assert result.text == expected(SENTENCES[2], SENTENCES[:2])
 
 
 def test_a_document_that_the_client_names_goes_on(client: deepl.DeepLClient) -> None:
-    """From text to text of a call, and from call to call; white space stays, and other documents are others."""
+    """It continues over the texts of a call and over calls; white space stays, and other documents are separate."""
     for at, text in enumerate(SENTENCES[:3]):
         result = client.translate_text(
             f"{text}\n", source_lang="JA", target_lang="EN-US", extra_body_parameters={"document_id": "letter-42"}
@@ -107,7 +107,7 @@ def test_a_document_that_the_client_names_goes_on(client: deepl.DeepLClient) -> 
 
 
 def test_a_call_that_is_repeated_appends_nothing(client: deepl.DeepLClient) -> None:
-    """The client repeats one by itself when the answer is lost, also if only a part of it had been translated."""
+    """The client itself repeats a call after a lost answer, even if only part of it had been translated."""
 
     def translate(*texts: str) -> list[str]:
         asked = {"source_lang": "JA", "target_lang": "EN-US", "extra_body_parameters": {"document_id": "letter"}}
@@ -129,7 +129,7 @@ def test_a_call_that_is_repeated_appends_nothing(client: deepl.DeepLClient) -> N
     ],
 )
 def test_sentences_are_split_as_asked(how: deepl.SplitSentences, translation: str, client: deepl.DeepLClient) -> None:
-    """A line break is the end of a sentence, unless the client says that it is none."""
+    """A line break ends a sentence unless the client says otherwise."""
     result = client.translate_text("彼女は\n来た。", source_lang="JA", target_lang="EN-US", split_sentences=how)
     assert result.text == translation
     asked = {"split_sentences": how, "extra_body_parameters": {"document_id": f"letter-{how}"}}
@@ -140,7 +140,7 @@ def test_sentences_are_split_as_asked(how: deepl.SplitSentences, translation: st
 
 
 def test_html_comes_back_as_html(client: deepl.DeepLClient) -> None:
-    """Paragraphs are sentences of one document, and lines of the source are none; nothing else of the page changes."""
+    """Paragraphs are sentences of one document, line ends in them do not matter, and the rest of the page stays."""
     page = f"<div class='a'>\n<p>{SENTENCES[0][:4]}\n{SENTENCES[0][4:]}</p>\n<!-- b --><p>{SENTENCES[1]}</p></div>"
     result = client.translate_text(page, source_lang="JA", target_lang="EN-US", tag_handling="html")
     first, second = expected(SENTENCES[0]), expected(SENTENCES[1], SENTENCES[:1])
@@ -152,7 +152,7 @@ def test_html_comes_back_as_html(client: deepl.DeepLClient) -> None:
 
 
 def test_xml_is_divided_as_asked(client: deepl.DeepLClient) -> None:
-    """At the elements that the client names; one that is not translated is a word to the model."""
+    """It is split at the elements that the client names; an ignored element is treated as a word."""
     text = f"<s>{SENTENCES[0]}</s><s>{SENTENCES[1]}</s><k>{SENTENCES[2]}</k>"
     asked = {"splitting_tags": ["s"], "ignore_tags": "k,l", "outline_detection": False}
     result = client.translate_text(text, source_lang="JA", target_lang="EN-US", tag_handling="xml", **asked)  # type: ignore[arg-type]
@@ -163,7 +163,7 @@ def test_xml_is_divided_as_asked(client: deepl.DeepLClient) -> None:
 
 
 def test_a_block_is_one_sentence_if_nothing_is_to_be_split(client: deepl.DeepLClient) -> None:
-    """White space around it is not of it, and a block without words is none."""
+    """White space around a block is not part of the sentence, and a block without words is not a sentence."""
     both = "".join(SENTENCES[:2])
     page = f"<d>\n <p> {both} </p>\n <p>1</p>\n</d>"
     asked = {"source_lang": "JA", "target_lang": "EN-US", "tag_handling": "xml", "split_sentences": "0"}
@@ -173,7 +173,7 @@ def test_a_block_is_one_sentence_if_nothing_is_to_be_split(client: deepl.DeepLCl
 
 
 def test_tags_do_not_count_as_the_length_of_a_sentence(client: deepl.DeepLClient) -> None:
-    """They are not read; but what is nearly all tags is refused."""
+    """Tags are not counted, but a text that is nearly all tags is refused."""
     tags = "".join(f"<b>{number:03}</b>" for number in range(140))
     asked = {"source_lang": "JA", "target_lang": "EN-US", "tag_handling": "html", "split_sentences": "0"}
     result = client.translate_text(f"<p>{SENTENCES[0]}{tags}</p>", **asked)  # type: ignore[arg-type]
@@ -183,7 +183,7 @@ def test_tags_do_not_count_as_the_length_of_a_sentence(client: deepl.DeepLClient
 
 
 def test_the_only_source_language_need_not_be_named(client: deepl.DeepLClient) -> None:
-    """Where one language alone is translated into another, there is nothing to guess."""
+    """If only one language can be translated into the target, there is nothing to detect."""
     assert client.translate_text(SENTENCES[0], target_lang="EN-US").detected_source_lang == "JA"
     with pytest.raises(
         deepl.DeepLException, match="the source language is missing, and cannot be detected; served to de: none"
@@ -192,7 +192,7 @@ def test_the_only_source_language_need_not_be_named(client: deepl.DeepLClient) -
 
 
 def test_more_sentences_than_a_repeated_call_could_find_are_refused(client: deepl.DeepLClient) -> None:
-    """Before any is appended."""
+    """They are refused before any is appended."""
     named = {"document_id": "too long"}
     with pytest.raises(deepl.DeepLException, match="at most 32 sentences"):
         client.translate_text(SENTENCES[0] * 33, target_lang="EN-US", extra_body_parameters=named)
@@ -206,7 +206,7 @@ def test_more_sentences_than_a_repeated_call_could_find_are_refused(client: deep
     [("POST", "rephrase", 404), ("GET", "glossaries/none", 404), ("PUT", "usage", 405), ("POST", "translate", 415)],
 )
 def test_every_error_has_what_clients_read(method: str, path: str, status: int, server: Replica) -> None:
-    """Also of what there is not."""
+    """Even errors for unknown paths have them."""
     with httpx.Client(base_url=server.url, trust_env=False) as http:
         answer = http.request(method, f"/v2/{path}", content=b"x")
     assert answer.status_code == status
@@ -215,7 +215,7 @@ def test_every_error_has_what_clients_read(method: str, path: str, status: int, 
 
 
 def test_languages_and_usage(client: deepl.DeepLClient) -> None:
-    """What is offered, and that there is no limit of characters."""
+    """The client can list the languages, and sees no limit on characters."""
     assert [(language.code, language.name) for language in client.get_source_languages()] == [("JA", "Japanese")]
     targets = {language.code: language.name for language in client.get_target_languages()}
     assert targets == {"EN-GB": "English (British)", "EN-US": "English (American)"}
@@ -225,7 +225,7 @@ def test_languages_and_usage(client: deepl.DeepLClient) -> None:
 
 
 def test_languages_and_usage_are_asked_for_with_post_too(server: Replica) -> None:
-    """As DeepL's client for Java does, with a form that is empty for the languages that are read, or none at all."""
+    """DeepL's client for Java uses POST, with an empty form for source languages or with no form at all."""
     with server.client() as http:
         read = http.post("/v2/languages", headers=FORM)
         written = http.post("/v2/languages", data={"type": "target"})
@@ -249,7 +249,7 @@ def test_languages_and_usage_are_asked_for_with_post_too(server: Replica) -> Non
 def test_what_cannot_be_done_is_said_by_name(
     parameters: dict[str, object], said: str, client: deepl.DeepLClient
 ) -> None:
-    """Rather than left out of the translation without a word; the client tells its user."""
+    """Unsupported options are not silently ignored: the client reports the error to its user."""
     asked: dict[str, object] = {"source_lang": "JA", "target_lang": "EN-US"} | parameters
     with pytest.raises(deepl.DeepLException, match=said) as raised:
         client.translate_text(SENTENCES[0], **asked)  # type: ignore[arg-type]
@@ -257,7 +257,7 @@ def test_what_cannot_be_done_is_said_by_name(
 
 
 def test_document_of_other_languages_is_refused(server: Replica) -> None:
-    """A document has one pair of languages, whatever its id is used for later."""
+    """A document keeps its language pair, so its id cannot be used for another."""
     body = {"text": [SENTENCES[0]], "source_lang": "JA", "document_id": "contract"}
     with httpx.Client(base_url=server.url, trust_env=False) as http:
         assert http.post("/v2/translate", json=body | {"target_lang": "EN"}).status_code == 200
@@ -267,7 +267,7 @@ def test_document_of_other_languages_is_refused(server: Replica) -> None:
 
 
 def test_forms_are_read_too(server: Replica) -> None:
-    """As DeepL's clients of other languages send them; a page in a browser could send one without being asked."""
+    """DeepL's clients for other languages send forms; since any web page could send one too, the origin is checked."""
     form = {"text": SENTENCES[:2], "source_lang": "JA", "target_lang": "EN-US", "show_billed_characters": "1"}
     with httpx.Client(base_url=server.url, trust_env=False) as http:
         answer = http.post("/v2/translate", data=form)
@@ -291,14 +291,14 @@ def test_forms_are_read_too(server: Replica) -> None:
     ids=["as Mastodon", "a form", "JSON"],
 )
 def test_what_is_empty_is_not_said(server: Replica, request_of: dict[str, object]) -> None:
-    """Mastodon sends the source language without a value where a post does not say its own."""
+    """Mastodon sends an empty source language for a post that does not state its own."""
     with server.client() as http:
         answer = http.post("/v2/translate", **request_of)  # type: ignore[arg-type]
     assert [each["text"] for each in answer.json().get("translations", ())] == [expected(SENTENCES[0])]
 
 
 def test_keys_are_shown_as_to_deepl(replicas: Replicas, redis_server: RedisServer) -> None:
-    """A client finds out that its key is wrong, and a limit that it has reached."""
+    """A client learns that its key is wrong, or that a limit has been reached."""
     stored = {"keys": "redis", "redis_url": redis_server.url}
     key = Command(**stored).create("tenant", "--sentences-per-minute", "2")
     server = replicas.new(**stored).start()

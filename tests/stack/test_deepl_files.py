@@ -1,4 +1,4 @@
-"""Files by DeepL's own Python client, unchanged, against real servers that share a Redis."""
+"""Files sent by DeepL's own Python client, unmodified, to real servers that share a Redis."""
 
 import signal
 import time
@@ -28,7 +28,7 @@ NOBODY = "default"
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client asks for the status all the time, in place of every five seconds, and repeats nothing by itself."""
+    """Make the client poll the status continually, instead of every five seconds, and repeat nothing by itself."""
     clock = SimpleNamespace(sleep=lambda seconds: time.sleep(min(seconds, 0.02)), time=time.time)
     monkeypatch.setattr(deepl.translator, "time", clock)
     monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
@@ -36,7 +36,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A Redis of this file's: whoever shares one translates the files of all."""
+    """A Redis for these tests only, because services that share one translate each other's files."""
     with RedisServer(tmp_path_factory.mktemp("redis")) as server:
         yield server
 
@@ -51,7 +51,7 @@ def servers(shared_replicas: Replicas, own_redis: RedisServer) -> list[Replica]:
 
 @pytest.fixture
 def clients(deepl_clients: list[deepl.DeepLClient], own_redis: RedisServer) -> Iterator[list[deepl.DeepLClient]]:
-    """One of each; what a test has sent is gone after it."""
+    """A client of each server; files are removed after each test."""
     yield deepl_clients
     with closing(Redis.from_url(own_redis.url)) as redis:
         redis.flushdb()
@@ -75,12 +75,12 @@ def receive(client: deepl.Translator, handle: deepl.DocumentHandle) -> bytes:
 
 
 def translated(client: deepl.Translator, content: str | bytes, name: str = "file.txt", **members: object) -> str:
-    """What a file becomes."""
+    """Send a file and return its translation."""
     return receive(client, send(client, content, name, **members)).decode()
 
 
 def test_a_file_is_translated_by_another_replica(clients: list[deepl.DeepLClient]) -> None:
-    """Sent here, translated there, and asked for at both; each sentence is read after those before it."""
+    """A file sent to one replica and translated by another can be fetched from both; sentences are read in context."""
     one, other = clients
     text = "か。き。\n\n- く。\n"
     handle = send(one, text)
@@ -91,7 +91,7 @@ def test_a_file_is_translated_by_another_replica(clients: list[deepl.DeepLClient
 
 
 def test_from_path_to_path(clients: list[deepl.DeepLClient], tmp_path: Path) -> None:
-    """As most programs do it."""
+    """Most programs use it this way."""
     source, target = tmp_path / "か.txt", tmp_path / "a.txt"
     source.write_text("か。\na", encoding="utf-8")
     clients[0].translate_document_from_filepath(source, target, source_lang=PAIR[0], target_lang=PAIR[1])
@@ -120,7 +120,7 @@ def test_from_path_to_path(clients: list[deepl.DeepLClient], tmp_path: Path) -> 
 def test_what_is_no_sentence_stays(
     clients: list[deepl.DeepLClient], name: str, content: str | bytes, expected: str | None
 ) -> None:
-    """Tags, marks, times, line breaks and byte order marks."""
+    """Tags, list markers, times, line breaks and byte order marks stay."""
     found = translated(clients[1], content, name)
     if expected is None:
         assert isinstance(content, str)
@@ -130,7 +130,7 @@ def test_what_is_no_sentence_stays(
 
 
 def test_a_file_of_words(clients: list[deepl.DeepLClient]) -> None:
-    """Text is translated, with its context, and looks as it did."""
+    """A Word file's text is translated in context."""
     made = docx.Document()
     made.add_heading("か", 1)
     made.add_paragraph("a").add_run("b").bold = True
@@ -145,7 +145,7 @@ def test_a_file_of_words(clients: list[deepl.DeepLClient]) -> None:
 
 
 def test_a_file_of_open_document(clients: list[deepl.DeepLClient]) -> None:
-    """The same, as LibreOffice writes it."""
+    """The same for LibreOffice's format."""
     made = odfdo.Document("text")
     made.body.clear()
     for text in ("か", "a"):
@@ -159,7 +159,7 @@ def test_a_file_of_open_document(clients: list[deepl.DeepLClient]) -> None:
 
 
 def test_a_file_of_slides(clients: list[deepl.DeepLClient]) -> None:
-    """Each slide after those before it."""
+    """Each slide is read in the context of those before it."""
     made = pptx.Presentation()
     for title in ("か", "a"):
         made.slides.add_slide(made.slide_layouts[5]).shapes.title.text = title
@@ -172,7 +172,7 @@ def test_a_file_of_slides(clients: list[deepl.DeepLClient]) -> None:
 
 
 def test_a_workbook(clients: list[deepl.DeepLClient]) -> None:
-    """Each cell after those before it."""
+    """Each cell is read in the context of those before it."""
     made = openpyxl.Workbook()
     for text in ("か", "a"):
         made.active.append([text])
@@ -185,7 +185,7 @@ def test_a_workbook(clients: list[deepl.DeepLClient]) -> None:
 
 
 def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], clients: list[deepl.DeepLClient]) -> None:
-    """The file has the terms with which it was sent."""
+    """A file is translated with the terms that the glossary had when it was sent."""
     with closing(deepl.DeepLClient("any", server_url=servers[0].url)) as client:
         glossary = client.create_glossary("names", *PAIR, {"紫式部": "Lady Murasaki"})
         handle = send(client, "紫式部", glossary=glossary.glossary_id)
@@ -214,14 +214,14 @@ def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], cli
 def test_what_cannot_be_translated_is_refused_at_once(
     clients: list[deepl.DeepLClient], content: str | bytes, name: str, members: dict[str, object], problem: str
 ) -> None:
-    """By its name, before anything is kept."""
+    """The error names the problem, and nothing is stored."""
     with pytest.raises(deepl.DeepLException, match=problem):
         send(clients[0], content, name, **members)
 
 
-@pytest.mark.usefixtures("clients")  # what is sent is gone after it
+@pytest.mark.usefixtures("clients")  # removes files afterwards
 def test_what_is_empty_is_not_said(servers: list[Replica]) -> None:
-    """A form has every field that a program has, perhaps without a value."""
+    """A program's form may contain all of its fields, some of them empty."""
     with servers[0].client() as client:
         empty = {"target_lang": "EN", "source_lang": "", "formality": "", "glossary_id": "", "output_format": ""}
         assert client.post("/v2/document", data=empty, files=FILE).status_code == 200
@@ -229,14 +229,14 @@ def test_what_is_empty_is_not_said(servers: list[Replica]) -> None:
 
 @pytest.mark.usefixtures("clients")  # likewise
 def test_a_file_is_sent_to_an_address_with_a_slash_too(servers: list[Replica]) -> None:
-    """As DeepL's client for Java does."""
+    """DeepL's client for Java uses such an address."""
     with servers[0].client() as client:
         sent = client.post("/v2/document/", data={"target_lang": "EN"}, files=FILE)
     assert sent.json().keys() == {"document_id", "document_key"}
 
 
 def test_what_fails_says_why(clients: list[deepl.DeepLClient]) -> None:
-    """In the status; who asks for the translation all the same does not get one."""
+    """The status gives the reason; fetching the translation anyway fails."""
     handle = send(clients[0], "か。\nrefuse")
     status = clients[0].translate_document_wait_until_done(handle)
     assert not status.ok
@@ -246,7 +246,7 @@ def test_what_fails_says_why(clients: list[deepl.DeepLClient]) -> None:
 
 
 def test_only_its_key_opens_a_file(clients: list[deepl.DeepLClient]) -> None:
-    """An id alone is no more than one that never was."""
+    """With a wrong key, a file's id is treated like one that never existed."""
     handle = send(clients[0], "か。")
     wrong = deepl.DocumentHandle(handle.document_id, "another")
     for call in (clients[0].translate_document_get_status, clients[0].translate_document_download):
@@ -257,7 +257,7 @@ def test_only_its_key_opens_a_file(clients: list[deepl.DeepLClient]) -> None:
 
 
 def test_there_may_be_so_many(clients: list[deepl.DeepLClient], tmp_path: Path) -> None:
-    """Those that are downloaded make room, and can be downloaded again."""
+    """Downloaded files make room, but can still be downloaded again."""
     gate = tmp_path / "gate"
     handles = [send(clients[0], text) for text in ("か。", "き。", f"wait-for:{gate}")]
     with pytest.raises(deepl.TooManyRequestsException, match="more than 3 files"):
@@ -273,13 +273,13 @@ def test_there_may_be_so_many(clients: list[deepl.DeepLClient], tmp_path: Path) 
 
 
 def test_what_fails_makes_room(clients: list[deepl.DeepLClient]) -> None:
-    """There is nothing to download of it."""
+    """A failed file does not count, since there is nothing to download."""
     for _ in range(4):
         assert not clients[0].translate_document_wait_until_done(send(clients[0], "refuse")).ok
 
 
 def test_progress_is_told(clients: list[deepl.DeepLClient], tmp_path: Path) -> None:
-    """Queued, then being translated, with a guess how long it will take once some of it is."""
+    """A file's status changes to translating, with an estimate of the time left once part of it is done."""
     gates = [tmp_path / str(number) for number in range(2)]
     handle = send(clients[0], f"か。\nwait-for:{gates[0]}\nwait-for:{gates[1]}")
 
@@ -303,7 +303,7 @@ def _lone(replicas: Replicas, redis: RedisServer) -> Replica:
 def test_a_replica_that_goes_loses_no_file(
     replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path, how: signal.Signals
 ) -> None:
-    """Killed or told to end: another one begins anew, and the file is translated."""
+    """Whether it is killed or terminated, another replica starts over and translates the file."""
     gate = tmp_path / "gate"
     one, other = _lone(replicas, mortal_redis), replicas.new(redis_url=mortal_redis.url, session_lease_seconds="0.5")
     with closing(deepl.Translator("any", server_url=one.url)) as client:
@@ -323,7 +323,7 @@ def test_a_replica_that_goes_loses_no_file(
 def test_redis_that_is_away_for_a_while_loses_no_file(
     replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path
 ) -> None:
-    """What was translated meanwhile is kept when it is back."""
+    """What was translated during the outage is stored when Redis is back."""
     gate = tmp_path / "gate"
     quick = {"redis_timeout_seconds": "0.3", "redis_total_seconds": "0.5", "session_lease_seconds": "0.3"}
     replica = replicas.new(redis_url=mortal_redis.url, **quick).start()
@@ -346,7 +346,7 @@ def test_redis_that_is_away_for_a_while_loses_no_file(
 
 
 def test_a_file_over_which_replicas_die_is_given_up(replicas: Replicas, mortal_redis: RedisServer) -> None:
-    """After some attempts; its client is told."""
+    """It is given up after a number of attempts, and its client is told."""
     idle = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
     with closing(deepl.Translator("any", server_url=idle.url)) as client:
         handle = send(client, "か。")
@@ -358,12 +358,12 @@ def test_a_file_over_which_replicas_die_is_given_up(replicas: Replicas, mortal_r
 
 
 def test_what_always_comes_too_late_is_given_up(replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path) -> None:
-    """What may do better another time is tried so many times, and the client is told why it did not."""
+    """A passing problem is retried a number of times; then the client is told what it was."""
     idle = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
     with closing(deepl.Translator("any", server_url=idle.url)) as client:
         handle = send(client, f"wait-for:{tmp_path / 'never'}")
         with closing(Redis.from_url(mortal_redis.url)) as redis:
-            redis.hset(_name(handle), "attempts", MOST_ATTEMPTS - 1)  # which would be five seconds apart
+            redis.hset(_name(handle), "attempts", MOST_ATTEMPTS - 1)  # they would be five seconds apart
         replicas.new(redis_url=mortal_redis.url, deadline_seconds="0.2").start()
         status = client.translate_document_wait_until_done(handle)
     assert status.error_message == (
@@ -374,7 +374,7 @@ def test_what_always_comes_too_late_is_given_up(replicas: Replicas, mortal_redis
 def test_a_replica_leaves_to_others_what_it_has_no_model_for(
     replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path
 ) -> None:
-    """As while models are being changed: it waits for one that has."""
+    """The file waits for a replica with the model, as while models are being changed."""
     german = bundle(tmp_path / "german", name="german", source="de", target="en")
     receiver = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
     other = replicas.new(redis_url=mortal_redis.url, bundles=str(german), files_at_once="1").start()
@@ -390,13 +390,13 @@ def test_a_replica_leaves_to_others_what_it_has_no_model_for(
 
 
 def translated_german(replica: Replica) -> str:
-    """Another file, of a language that it has."""
+    """Translate a file in the language of the other replica's model."""
     with closing(deepl.Translator("any", server_url=replica.url)) as client:
         return translated(client, "a", source_lang="DE")
 
 
 def test_a_record_that_nobody_can_read_stops_no_other(replicas: Replicas, mortal_redis: RedisServer) -> None:
-    """As one of a later release would be, or one of a kind that it alone reads: it waits, and the others do not."""
+    """A file that only a later release understands, by its record or its kind, waits without blocking others."""
     replica = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
     with closing(deepl.Translator("any", server_url=replica.url)) as client:
         odd, new = send(client, "か。"), send(client, "か。")
@@ -406,11 +406,11 @@ def test_a_record_that_nobody_can_read_stops_no_other(replicas: Replicas, mortal
         handle = send(client, "き。")
         _lone(replicas, mortal_redis)
         assert receive(client, handle).decode() == "き。"
-        assert client.translate_document_get_status(new).ok  # by a release that reads such files, perhaps
+        assert client.translate_document_get_status(new).ok  # a later release may read such files
 
 
 def test_refused_files_cost_no_sentences(replicas: Replicas, mortal_redis: RedisServer) -> None:
-    """These clients send again by themselves what was refused for want of room."""
+    """These clients automatically resend files that were refused for lack of room."""
     settings = {"max_files": "1", "files_at_once": "0", "sentences_per_minute": "3"}
     replica = replicas.new(redis_url=mortal_redis.url, **settings).start()
     with closing(deepl.Translator("any", server_url=replica.url)) as client:
@@ -421,7 +421,7 @@ def test_refused_files_cost_no_sentences(replicas: Replicas, mortal_redis: Redis
 
 
 def test_a_worker_that_dies_over_a_sentence(clients: list[deepl.DeepLClient], tmp_path: Path) -> None:
-    """Once is tried again; always ends the file, and no other one."""
+    """A single death is retried; a sentence that always kills its worker fails its file, but no other one."""
     assert translated(clients[1], f"crash-once:{tmp_path / 'mark'}").startswith("CRASH-ONCE")
     handle = send(clients[1], "crash")
     assert "died" in (clients[1].translate_document_wait_until_done(handle).error_message or "")
@@ -475,14 +475,14 @@ PART = b'--b\r\nContent-Disposition: form-data; name="target_lang"\r\n\r\nEN\r\n
 def test_bodies_that_are_no_file(
     servers: list[Replica], request_of: dict[str, object], status: int, problem: str
 ) -> None:
-    """Are refused with what is wrong with them."""
+    """The error says what is wrong with the body."""
     with servers[0].client() as client:
         answer = client.post("/v2/document", **request_of)  # type: ignore[arg-type]
     assert (answer.status_code, problem in answer.json()["detail"]) == (status, True), answer.text
 
 
 def test_a_translation_is_a_file_for_browsers_too(servers: list[Replica], clients: list[deepl.DeepLClient]) -> None:
-    """Its kind, its name in any script, and an answer that is not guessed to be another kind."""
+    """The download has a media type and a name in any script, and browsers must not guess another type."""
     handle = send(clients[0], "<p>か", "紫 式部.html")
     clients[0].translate_document_wait_until_done(handle)
     with servers[0].client() as client:
@@ -504,9 +504,9 @@ def test_a_translation_is_a_file_for_browsers_too(servers: list[Replica], client
         ("=?.txt", 200),
     ],
 )
-@pytest.mark.usefixtures("clients")  # what is sent is gone after it
+@pytest.mark.usefixtures("clients")  # removes files afterwards
 def test_names_are_read_as_dotnet_writes_them(servers: list[Replica], name: str, status: int) -> None:
-    """Like a header of a mail, if not all letters are ASCII; what only looks so is a name."""
+    """.NET encodes names that are not ASCII like mail headers; a name that only looks like one is taken literally."""
     part = f'--b\r\nContent-Disposition: form-data; name=file; filename="{name}"\r\n\r\na\r\n'.encode()
     headers = {"Content-Type": "multipart/form-data; boundary=b"}
     with servers[0].client() as client:
@@ -515,7 +515,7 @@ def test_names_are_read_as_dotnet_writes_them(servers: list[Replica], name: str,
 
 
 def test_metrics_count_files(servers: list[Replica], clients: list[deepl.DeepLClient]) -> None:
-    """By what has become of them."""
+    """They are counted by outcome."""
 
     def counted(status: str) -> float:
         lines = httpx.get(f"{servers[1].url}/metrics").text.splitlines()

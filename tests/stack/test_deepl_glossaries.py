@@ -1,4 +1,4 @@
-"""Glossaries by DeepL's own Python client, unchanged, against real servers that share a Redis."""
+"""Glossaries managed by DeepL's own Python client, unmodified, on real servers that share a Redis."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -24,7 +24,7 @@ def servers(shared_replicas: Replicas, redis_server: RedisServer) -> list[Replic
 
 @pytest.fixture
 def clients(deepl_clients: list[deepl.DeepLClient]) -> Iterator[list[deepl.DeepLClient]]:
-    """One of each; what a test has made is gone after it."""
+    """A client of each server; glossaries are removed after each test."""
     yield deepl_clients
     one, _ = deepl_clients
     for glossary in one.list_glossaries():
@@ -40,7 +40,7 @@ def say(client: deepl.DeepLClient, text: str, **members: object) -> str:
 
 
 def test_what_one_replica_keeps_every_one_has(clients: list[deepl.DeepLClient]) -> None:
-    """Made here, read, used and deleted there."""
+    """A glossary made at one replica can be read, used and deleted at another."""
     one, other = clients
     made = one.create_glossary("names", *PAIR, ENTRIES)
     assert (made.name, made.ready, made.source_lang, made.target_lang) == ("names", True, "JA", "EN")
@@ -61,7 +61,7 @@ def test_what_one_replica_keeps_every_one_has(clients: list[deepl.DeepLClient]) 
 
 
 def test_terms_are_found_in_documents_and_in_pages(clients: list[deepl.DeepLClient]) -> None:
-    """A document that the client names has the glossary that it began with; with another it is another one."""
+    """Terms apply to pages as well; a named document with another glossary is a separate document."""
     one, other = clients
     made = one.create_glossary_from_csv("a table", "JA", "EN", '紫式部,"Murasaki, the ""Lady""",ja,en\n座,seat\n')
     page = say(one, TEXTS[1], glossary=made, tag_handling="html")
@@ -73,7 +73,7 @@ def test_terms_are_found_in_documents_and_in_pages(clients: list[deepl.DeepLClie
 
 
 def test_a_table_may_be_written_as_programs_do(clients: list[deepl.DeepLClient]) -> None:
-    """With a byte order mark, line ends of Windows, lines that are blank, and spaces of any width in a term."""
+    """Byte order marks, Windows line ends, blank lines, and spaces of any width in a term are accepted."""
     table = "\ufeff紫式部\tLady\u00a0Murasaki\r\n \r\nファン\u3000ゴッホ\tvan Gogh\r\n"
     body = {"name": "x", "source_lang": "ja", "target_lang": "en", "entries": table, "entries_format": "tsv"}
     with httpx.Client(base_url=clients[0].server_url, trust_env=False) as http:
@@ -82,14 +82,14 @@ def test_a_table_may_be_written_as_programs_do(clients: list[deepl.DeepLClient])
 
 
 def test_languages_are_those_of_the_models(clients: list[deepl.DeepLClient]) -> None:
-    """Others are refused when a glossary is made."""
+    """A glossary for other languages is refused."""
     assert [(pair.source_lang, pair.target_lang) for pair in clients[0].get_glossary_languages()] == [("ja", "en")]
     with pytest.raises(deepl.DeepLException, match="a glossary for ja-de would be of no use; served: ja-en"):
         clients[0].create_glossary("names", "JA", "DE", ENTRIES)
 
 
 def test_there_is_room_for_so_many(clients: list[deepl.DeepLClient]) -> None:
-    """Who wants another one deletes one first."""
+    """At the limit, one has to be deleted before another can be made."""
     made = [clients[n % 2].create_glossary(str(n), "JA", "EN", ENTRIES) for n in range(3)]
     assert [each.name for each in clients[0].list_glossaries()] == ["0", "1", "2"]
     with pytest.raises(deepl.DeepLException, match="there are 3 glossaries already"):
@@ -114,7 +114,7 @@ def test_there_is_room_for_so_many(clients: list[deepl.DeepLClient]) -> None:
     ],
 )
 def test_what_is_no_glossary_is_refused(servers: list[Replica], entries: str, entries_format: str, detail: str) -> None:
-    """With the line at fault, and none of its words."""
+    """The error gives the line at fault, but none of its words."""
     body = {"name": "x", "source_lang": "ja", "target_lang": "en", "entries": entries, "entries_format": entries_format}
     with httpx.Client(base_url=servers[0].url, trust_env=False) as http:
         answer = http.post("/v2/glossaries", json=body)
@@ -124,7 +124,7 @@ def test_what_is_no_glossary_is_refused(servers: list[Replica], entries: str, en
 
 
 def test_forms_are_read_too(servers: list[Replica], clients: list[deepl.DeepLClient]) -> None:
-    """As clients of other languages send them."""
+    """DeepL's clients for other languages send forms."""
     form = {"name": "x", "source_lang": "JA", "target_lang": "EN", "entries": "座\tseat", "entries_format": "tsv"}
     with httpx.Client(base_url=servers[0].url, trust_env=False) as http:
         assert http.post("/v2/glossaries", data=form).status_code == 201

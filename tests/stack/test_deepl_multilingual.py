@@ -1,4 +1,4 @@
-"""Glossaries of several pairs of languages by DeepL's own Python client, unchanged, against real servers."""
+"""Glossaries for several language pairs, managed by DeepL's own Python client, unmodified, on real servers."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ FORM = {
     "dictionaries[1].entries": "cat,猫\n",
     "dictionaries[1].entries_format": "csv",
 }
-"""As DeepL's client for Node.js sends them."""
+"""Fields as DeepL's client for Node.js sends them."""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def servers(
 
 @pytest.fixture
 def clients(deepl_clients: list[deepl.DeepLClient]) -> Iterator[list[deepl.DeepLClient]]:
-    """One of each; what a test has made is gone after it."""
+    """A client of each server; glossaries are removed after each test."""
     yield deepl_clients
     one, _ = deepl_clients
     for glossary in one.list_multilingual_glossaries():
@@ -49,7 +49,7 @@ def clients(deepl_clients: list[deepl.DeepLClient]) -> Iterator[list[deepl.DeepL
 
 
 def terms_of(source: str, target: str, entries: dict[str, str]) -> api_data.MultilingualGlossaryDictionaryEntries:
-    """The terms of a pair of languages, as the client has them."""
+    """The terms for a language pair, as the client represents them."""
     return api_data.MultilingualGlossaryDictionaryEntries(source, target, entries)
 
 
@@ -61,12 +61,12 @@ def kept(client: deepl.DeepLClient, glossary: api_data.MultilingualGlossaryInfo)
 
 
 def pairs_of(glossary: api_data.MultilingualGlossaryInfo) -> dict[tuple[str, str], int]:
-    """How many terms a glossary has for each pair of languages."""
+    """The number of terms that a glossary has for each language pair."""
     return {(each.source_lang, each.target_lang): each.entry_count for each in glossary.dictionaries}
 
 
 def test_one_glossary_serves_several_pairs_of_languages(clients: list[deepl.DeepLClient]) -> None:
-    """Made here, used there: the terms are those of the languages of each call."""
+    """A glossary made at one replica is used at another, with the terms for the languages of each call."""
     one, other = clients
     both = [terms_of("JA", "EN-US", TO_ENGLISH), terms_of("EN", "JA", TO_JAPANESE)]
     made = one.create_multilingual_glossary("names", both)
@@ -80,7 +80,7 @@ def test_one_glossary_serves_several_pairs_of_languages(clients: list[deepl.Deep
 
 
 def test_a_glossary_is_changed(clients: list[deepl.DeepLClient]) -> None:
-    """Its name, one term or another, all terms of a pair of languages, or that they are there at all."""
+    """Its name, single terms, or all terms for a language pair can be changed, and pairs can be added or deleted."""
     one, other = clients
     made = one.create_multilingual_glossary("names", [terms_of("JA", "EN", TO_ENGLISH)])
     assert other.update_multilingual_glossary_name(made, "people").name == "people"
@@ -103,7 +103,7 @@ def test_a_glossary_is_changed(clients: list[deepl.DeepLClient]) -> None:
 
 
 def test_both_versions_show_the_same_glossaries(clients: list[deepl.DeepLClient]) -> None:
-    """But for those that have not one pair of languages, which the older version could not show."""
+    """The older version of the API omits glossaries that do not have exactly one language pair."""
     one, other = clients
     old = one.create_glossary("old", "JA", "EN", TO_ENGLISH)
     assert pairs_of(other.get_multilingual_glossary(old.glossary_id)) == {("JA", "EN"): 2}
@@ -119,7 +119,7 @@ def test_both_versions_show_the_same_glossaries(clients: list[deepl.DeepLClient]
 
 
 def test_forms_are_read_too(servers: list[Replica], clients: list[deepl.DeepLClient]) -> None:
-    """To make one, and to change it."""
+    """Forms can create a glossary and change it."""
     with servers[0].client() as http:
         made = http.post("/v3/glossaries", data=FORM)
         assert made.status_code == 201
@@ -145,7 +145,7 @@ def test_forms_are_read_too(servers: list[Replica], clients: list[deepl.DeepLCli
     ids=["both", "zeros", "other digits", "many"],
 )
 def test_no_part_of_a_form_is_lost(servers: list[Replica], others: dict[str, str], detail: str) -> None:
-    """What is said twice is refused, and there may be as many fields as the most terms need."""
+    """Duplicate or unknown fields are refused rather than dropped, however many fields there are."""
     with servers[0].client() as http:
         answer = http.post("/v3/glossaries", data=FORM | others)
         assert (answer.status_code, detail in answer.json()["detail"]) == (400, True), answer.text
@@ -166,7 +166,7 @@ def test_no_part_of_a_form_is_lost(servers: list[Replica], others: dict[str, str
     ids=lambda value: str(value)[:40],
 )
 def test_what_is_no_glossary_is_refused(servers: list[Replica], body: dict[str, object], detail: str) -> None:
-    """By its name."""
+    """The error names the field at fault."""
     listed = body.get("dictionaries", ())
     assert isinstance(listed, list | tuple)
     terms = [

@@ -1,4 +1,4 @@
-"""The demonstration ends well with a working service, and says why where there is none."""
+"""The demonstration succeeds with a working service, and otherwise says why not."""
 
 import os
 import subprocess
@@ -10,15 +10,15 @@ from tests.support.bundles import make_bundle
 
 
 def run_demo(bundle: Path) -> "subprocess.CompletedProcess[str]":
-    """`python -m service.demo` on a bundle."""
+    """Run `python -m service.demo` on a bundle."""
     environment = os.environ | {"ANTECEDENT_BUNDLES": str(bundle), "ANTECEDENT_WORKERS": "1", "COLUMNS": "200"}
-    environment |= {"ANTECEDENT_KEYS": "redis", "ANTECEDENT_REDIS_URL": "redis://nowhere"}  # of another service
+    environment |= {"ANTECEDENT_KEYS": "redis", "ANTECEDENT_REDIS_URL": "redis://nowhere"}  # meant for another service
     command = [sys.executable, "-m", "service.demo"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_shows_every_sentence_and_the_timings(tmp_path: Path) -> None:
-    """Each sentence of the sample is printed, and the session answered as the document did."""
+    """Every sample sentence is printed, and the session gave the same answers as the document."""
     done = run_demo(make_bundle(tmp_path / "bundle"))
     assert done.returncode == 0, done.stderr
     shown = "".join(done.stdout.split())

@@ -1,4 +1,4 @@
-"""Documents as server-sent events: a real server on a socket, clients that leave, read slowly, or share the queue."""
+"""Documents as server-sent events, on a real server with clients that leave, read slowly, or share the queue."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def replica(
     stand_in_bundle: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Replica:
-    """A replica with one worker, a model that reads target context, and a queue in which a document may have much."""
+    """A replica with one worker, a second model that reads target context, and room in the queue for long documents."""
     reader = bundle(tmp_path_factory.mktemp("bundles") / "reader", name="reader", reads_target_context=True)
     return shared_replicas.new(
         redis_url=redis_server.url,
@@ -40,7 +40,7 @@ def replica(
 
 @pytest.fixture(scope="module")
 def restless(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
-    """A replica that soon says that it is still there."""
+    """A replica that sends keep-alive comments at short intervals."""
     return shared_replicas.new(redis_url=redis_server.url, batch_sentences="1", stream_ping_seconds="0.2").start()
 
 
@@ -51,12 +51,12 @@ def translated(client: httpx.Client) -> int:
 
 
 def idle(client: httpx.Client) -> bool:
-    """Whether nothing waits and nothing is translated."""
+    """Whether nothing is waiting or being translated."""
     return measured(client, NOTHING_WAITS) and measured(client, NOTHING_RUNS)
 
 
 def connect(replica: Replica, **members: object) -> socket.socket:
-    """Ask for a document as events, over a socket that takes in little at a time."""
+    """Request a document as events, over a socket with a small receive buffer."""
     body = json.dumps(PAIR | members).encode()
     head = "POST /v1/documents HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
     url = httpx.URL(replica.url)
@@ -70,7 +70,7 @@ def connect(replica: Replica, **members: object) -> socket.socket:
 
 @pytest.mark.parametrize("members", [{}, {"model": "reader"}, {"strategy": "sentence"}])
 def test_events_make_up_the_whole_answer(client: httpx.Client, members: dict[str, str]) -> None:
-    """Sentences come in order, as the whole answer has them, and their text can be put together exactly."""
+    """The same sentences come in the same order as in the whole answer, and their text can be rebuilt exactly."""
     document = {"text": "# 題。\r\n\r\n　・一つ。二つ。\n🙂\n1. 三つ。\n", "context": ["前。"]} | members
     whole = client.post("/v1/documents", json=PAIR | document).json()
     with document_events(client, **document) as stream:
@@ -82,14 +82,14 @@ def test_events_make_up_the_whole_answer(client: httpx.Client, members: dict[str
 
 
 def test_fields_of_one_name_are_one_list(client: httpx.Client) -> None:
-    """A client may ask for events in the second of two `Accept` fields (RFC 9110, 5.3)."""
+    """Events may be requested in the second of two `Accept` fields (RFC 9110, 5.3)."""
     accept = [("Accept", "application/json;q=0.1"), ("Accept", "text/event-stream")]
     answer = client.post("/v1/documents", json=PAIR | {"sentences": ["a"]}, headers=accept)
     assert answer.headers["content-type"].startswith("text/event-stream")
 
 
 def test_every_event_is_one_line_however_lines_are_told_apart(client: httpx.Client) -> None:
-    """JavaScript's `.` ends at U+2028, Python's `splitlines` at U+0085, too: texts have them, and the stream none."""
+    """JavaScript's `.` stops at U+2028 and Python's `splitlines` at U+0085, so the stream never contains them."""
     text = "一。\u2028二。\u2029三\x85四。"
     with client.stream("POST", "/v1/documents", json=PAIR | {"text": text}, headers=ACCEPT) as answer:
         data = [json.loads(line.removeprefix("data: ")) for line in answer.iter_lines() if line.startswith("data: ")]
@@ -100,14 +100,14 @@ def test_every_event_is_one_line_however_lines_are_told_apart(client: httpx.Clie
 
 @pytest.mark.parametrize("text", ["", " \n", "🙂"])
 def test_document_without_sentences_has_an_end(client: httpx.Client, text: str) -> None:
-    """Nothing to translate is done at once."""
+    """If there is nothing to translate, the document is done at once."""
     with document_events(client, text=text) as stream:
         ((kind, data),) = stream
     assert (kind, data["sentences"], data["after"]) == ("done", 0, text)
 
 
 def test_headers_keep_proxies_from_holding_events_back(client: httpx.Client) -> None:
-    """Neither kept nor collected nor compressed; the request's id is there as everywhere."""
+    """Proxies are told not to cache or buffer the stream; the request's id is present as everywhere."""
     with client.stream("POST", "/v1/documents", json=PAIR | {"text": "一。"}, headers=ACCEPT) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         assert answer.headers["x-accel-buffering"] == "no"
@@ -128,13 +128,13 @@ def test_headers_keep_proxies_from_holding_events_back(client: httpx.Client) -> 
     ],
 )
 def test_whole_answer_is_the_default(client: httpx.Client, accept: str) -> None:
-    """Only who asks for events gets them."""
+    """Only clients that ask for events get them."""
     answer = client.post("/v1/documents", json=PAIR | {"text": "一。"}, headers={"Accept": accept})
     assert answer.json()["sentences"][0]["translation"] == "一。"
 
 
 def test_target_context_is_that_of_the_document(client: httpx.Client) -> None:
-    """Each sentence is read with the translations of those before it; given context has none."""
+    """Each sentence is read with the translations of the previous ones; the given context has none."""
     with document_events(client, sentences=["a", "b", "c"], context=["x"], model="reader") as stream:
         translations = [data["translation"] for kind, data in stream if kind == "sentence"]
     assert translations == [
@@ -147,7 +147,7 @@ def test_target_context_is_that_of_the_document(client: httpx.Client) -> None:
 def test_documents_with_target_context_share_batches(
     client: httpx.Client, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """Their sentences go in turn, together with those of other documents."""
+    """Their sentences are sent one at a time, but together with those of other documents."""
     batches = "antecedent_batch_sentences_count"
     blocked = pool.submit(translate, client, f"wait-for:{tmp_path / 'gate'}", model="reader")
     eventually(lambda: measured(client, "antecedent_sentences_running 1.0"), "the worker is busy")
@@ -164,7 +164,7 @@ def _number(client: httpx.Client, name: str) -> float:
 
 
 def test_wait_for_the_first_sentence_is_measured(client: httpx.Client) -> None:
-    """Once for each document that has a sentence and is read as events: its other sentences, and whole answers, no."""
+    """It is measured once for each document with sentences that is streamed, but not for whole answers."""
     count = "antecedent_first_sentence_seconds_count"
     before = _number(client, count)
     for document in ({"sentences": ["a", "b"]}, {"text": "一。"}, {"text": ""}):
@@ -175,7 +175,7 @@ def test_wait_for_the_first_sentence_is_measured(client: httpx.Client) -> None:
 
 
 def test_comments_keep_the_connection_alive(restless: Replica, tmp_path: Path) -> None:
-    """While nothing is ready something is sent all the same, before the first sentence and after it."""
+    """Comments are sent while no sentence is ready, both before and after the first sentence."""
     gates = [tmp_path / "first", tmp_path / "second"]
     body = PAIR | {"sentences": [f"wait-for:{gate}" for gate in gates]}
     with restless.client() as client, client.stream("POST", "/v1/documents", json=body, headers=ACCEPT) as answer:
@@ -195,7 +195,7 @@ def test_comments_keep_the_connection_alive(restless: Replica, tmp_path: Path) -
 def test_error_before_the_first_sentence_is_a_problem(
     client: httpx.Client, members: dict[str, object], code: str
 ) -> None:
-    """What is wrong is said by the status, as long as there is one to give."""
+    """As long as no status has been sent, an error sets it."""
     answer = client.post("/v1/documents", json=PAIR | members, headers=ACCEPT)
     assert answer.headers["content-type"] == "application/problem+json"
     assert (answer.status_code, answer.json()["code"]) == (answer.json()["status"], code)
@@ -203,7 +203,7 @@ def test_error_before_the_first_sentence_is_a_problem(
 
 
 def test_error_before_the_first_sentence_that_comes_late_is_an_event(restless: Replica, tmp_path: Path) -> None:
-    """The answer has begun by then, to keep the connection alive, with its status: the problem says which it is."""
+    """Comments have already begun the answer with status 200, so the status of the error is in the problem."""
     body = PAIR | {"sentences": [f"wait-for:{tmp_path / 'gate'}", "b"], "deadline_seconds": 2}
     with restless.client() as client, client.stream("POST", "/v1/documents", json=body, headers=ACCEPT) as answer:
         assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (200, ACCEPT["Accept"])
@@ -214,7 +214,7 @@ def test_error_before_the_first_sentence_that_comes_late_is_an_event(restless: R
 
 
 def test_error_after_sentences_comes_in_their_place(client: httpx.Client) -> None:
-    """The sentences before it have been sent; the problem says which one it is, and nothing comes after it."""
+    """The sentences before it have been sent; the problem gives its position, and nothing follows."""
     rejected = 'antecedent_rejections_total{code="invalid_request"}'
     before = _number(client, rejected)
     with document_events(client, sentences=[*"abcdefghij", "refuse", *"klm"]) as stream:
@@ -227,7 +227,7 @@ def test_error_after_sentences_comes_in_their_place(client: httpx.Client) -> Non
 
 
 def test_client_that_leaves_takes_its_document_with_it(replica: Replica, client: httpx.Client, tmp_path: Path) -> None:
-    """What still waits leaves the queue at once, while the worker is still busy with an earlier sentence."""
+    """Its waiting sentences leave the queue at once, even while the worker is busy with an earlier one."""
     gate = tmp_path / "gate"
     before = translated(client)
     with connect(replica, sentences=[*"abcdefghi", f"wait-for:{gate}", *("x" for _ in range(300))]) as connection:
@@ -242,7 +242,7 @@ def test_client_that_leaves_takes_its_document_with_it(replica: Replica, client:
 
 
 def test_slow_reader_holds_up_nobody_but_itself(replica: Replica, client: httpx.Client) -> None:
-    """While it does not read, its document stands still, others are served, and in the end it gets everything."""
+    """While it does not read, its document stands still and others are served; in the end it gets everything."""
     sentences = [f"{number:04} " + "x" * 895 for number in range(4000)]
     before = translated(client)
     with connect(replica, sentences=sentences) as connection:
@@ -260,10 +260,10 @@ def test_slow_reader_holds_up_nobody_but_itself(replica: Replica, client: httpx.
 def test_five_thousand_sentences_are_served_beside_others(
     client: httpx.Client, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """A session's sentence and a short document overtake a long document that has hundreds of sentences in the queue.
+    """A session's sentence and a short document overtake a long document with hundreds of sentences in the queue.
 
-    The long one stops at two gates: behind the first the others come into the queue, and before the second, which is
-    in the queue already, they have been answered.
+    The long one stops at two gates. While it stands at the first, the others join the queue; by the time it stands at
+    the second, which is already queued, they have been answered.
     """
     gates = [tmp_path / "first", tmp_path / "second"]
     sources = [f"s{number}" for number in range(5000)]
@@ -287,7 +287,7 @@ def test_five_thousand_sentences_are_served_beside_others(
 
 
 def test_long_document_comes_whole_and_in_order(client: httpx.Client) -> None:
-    """As events, five thousand sentences are like five."""
+    """Five thousand sentences as events are complete and in order, too."""
     text = "\n".join(f"s{number}。" for number in range(5000))
     with document_events(client, text=text) as stream:
         events = list(stream)
@@ -298,7 +298,7 @@ def test_long_document_comes_whole_and_in_order(client: httpx.Client) -> None:
 def test_end_of_the_service_and_readers_that_have_stopped(
     replicas: Replicas, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """A reader that takes nothing for long is given up; at the end of the service a document ends with an error."""
+    """A reader that reads nothing for a while is given up; when the service ends, a document ends with an error."""
     replica = replicas.new(
         redis_url=redis_server.url, drain_seconds="1", stream_idle_seconds="0.3", batch_sentences="1"
     ).start()

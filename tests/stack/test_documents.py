@@ -1,4 +1,4 @@
-"""Whole documents through the front door: a real server on a socket, with worker processes."""
+"""Whole documents from end to end: a real server on a socket, with worker processes."""
 
 import os
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def _document(client: httpx.Client, **members: object) -> httpx.Response:
 
 
 def test_each_sentence_is_translated_with_those_before_it(client: httpx.Client) -> None:
-    """Text is split; each sentence is read with up to two before it; the white space of the original stays."""
+    """Text is split, each sentence is read with up to two before it, and the original white space stays."""
     answer = _document(client, text="彼女は来た。座った。\n\n　笑った。\n帰った。")
     assert answer.status_code == 200
     body = answer.json()
@@ -49,7 +49,7 @@ def test_each_sentence_is_translated_with_those_before_it(client: httpx.Client) 
 
 
 def test_a_paragraph_that_is_wrapped_is_one_line(client: httpx.Client) -> None:
-    """Its sentences are read whole, and its translation is on one line; the next paragraph has its own."""
+    """Its sentences are read whole and its translation is a single line; paragraphs stay separate."""
     body = _document(client, text="か。きa b c d of which there are 40 columns\nand more.\n\nく。").json()
     assert [sentence["source"] for sentence in body["sentences"]] == [
         "か。",
@@ -60,28 +60,28 @@ def test_a_paragraph_that_is_wrapped_is_one_line(client: httpx.Client) -> None:
 
 
 def test_callers_boundaries_are_kept(client: httpx.Client) -> None:
-    """Sentences that the caller has split are neither split nor joined; an empty one stays in its place."""
+    """Sentences given by the caller are neither split nor joined; an empty one keeps its place."""
     body = _document(client, sentences=["a. b.", "", "c"]).json()
     assert [sentence["source"] for sentence in body["sentences"]] == ["a. b.", "", "c"]
     assert body["text"] == "\n".join(sentence["translation"] for sentence in body["sentences"])
 
 
 def test_context_precedes_the_first_sentence(client: httpx.Client) -> None:
-    """The given context is read and not translated."""
+    """The given context is read but not translated."""
     body = _document(client, sentences=["c", "d"], context=["a", "b"]).json()
     translations = [sentence["translation"] for sentence in body["sentences"]]
     assert translations == [expected("c", ["a", "b"]), expected("d", ["b", "c"])]
 
 
 def test_strategy_sentence_reads_no_context(client: httpx.Client) -> None:
-    """Each sentence is translated alone, as if there were no others."""
+    """Each sentence is translated as if there were no others."""
     body = _document(client, sentences=["a", "b"], context=["x"], strategy="sentence").json()
     assert [sentence["translation"] for sentence in body["sentences"]] == ["A", "B"]
     assert [sentence["context_size"] for sentence in body["sentences"]] == [0, 0]
 
 
 def test_long_document_is_served_beside_others(client: httpx.Client) -> None:
-    """A document of many times the queue's limit does not fill the queue against itself, and keeps its order."""
+    """A document much longer than the queue's limit does not block itself, and its order is preserved."""
     sources = [f"s{number}" for number in range(300)]
     body = _document(client, sentences=sources).json()
     assert [sentence["source"] for sentence in body["sentences"]] == sources
@@ -94,7 +94,7 @@ def test_document_without_sentences(client: httpx.Client) -> None:
 
 
 def test_empty_sentences_take_no_room_in_the_window(client: httpx.Client) -> None:
-    """As in a text, where they would be blank lines."""
+    """They do not count as context, just like blank lines in a text."""
     body = _document(client, sentences=["一。", "", "2024", "🎉", "", "二。"], context=["零。", " "]).json()
     assert [sentence["context_size"] for sentence in body["sentences"]] == [1, 0, 0, 0, 0, 2]
 
@@ -115,7 +115,7 @@ def test_empty_sentences_take_no_room_in_the_window(client: httpx.Client) -> Non
     ],
 )
 def test_refusals_are_problems(client: httpx.Client, members: dict[str, object], status: int, code: str) -> None:
-    """What cannot be done is said as RFC 9457 has it, with a code that a program can read."""
+    """Refusals follow RFC 9457 and have a machine-readable code."""
     answer = _document(client, **members)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert answer.headers["content-type"] == "application/problem+json"
@@ -129,7 +129,7 @@ def test_refusals_are_problems(client: httpx.Client, members: dict[str, object],
 def test_sentence_that_cannot_be_translated_is_named(
     client: httpx.Client, members: dict[str, object], position: int
 ) -> None:
-    """Whether a limit or the model refuses it: the problem says where in the document it stands."""
+    """If the model refuses a sentence, the problem gives its position in the document."""
     assert _document(client, **members).json()["position"] == position
 
 
@@ -145,17 +145,17 @@ def test_sentence_that_cannot_be_translated_is_named(
     ],
 )
 def test_text_keeps_its_form(client: httpx.Client, text: str, translation: str) -> None:
-    """White space, list marks, headings and lines without words stand around the translations as in the original."""
+    """White space, list markers, headings and lines without words surround the translations as in the original."""
     assert _document(client, text=text).json()["text"] == translation
 
 
 def test_pair_that_is_not_served_names_those_that_are(client: httpx.Client) -> None:
-    """The refusal says what one could ask for."""
+    """The refusal lists what could be requested."""
     assert _document(client, text="a", target_lang="de").json()["pairs"] == ["ja-en"]
 
 
 def test_what_is_no_json_or_no_route_is_a_problem_too(client: httpx.Client) -> None:
-    """Errors of the framework look like all others."""
+    """Framework errors look like all others."""
     answers = [
         (client.post("/v1/documents", content=b"{", headers={"Content-Type": "application/json"}), 400),
         (client.get("/v1/nothing"), 404),
@@ -178,7 +178,7 @@ def test_what_is_no_json_or_no_route_is_a_problem_too(client: httpx.Client) -> N
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_body_beyond_the_limit_is_refused(client: httpx.Client, chunked: bool) -> None:
-    """The limit holds whether the length is announced or not."""
+    """The limit applies whether or not the length is announced."""
     body = b'{"text": "' + b"a" * 30_000 + b'"}'
     content = iter([body[:15_000], body[15_000:]]) if chunked else body
     answer = client.post("/v1/documents", content=content, headers={"Content-Type": "application/json"})
@@ -186,14 +186,14 @@ def test_body_beyond_the_limit_is_refused(client: httpx.Client, chunked: bool) -
 
 
 def test_models_are_listed(client: httpx.Client) -> None:
-    """Each bundle with its languages, its window and what its licence asks for."""
+    """Each bundle is listed with its languages, its window and its licence."""
     (model,) = client.get("/v1/models").json()["models"]
     assert (model["name"], model["source_lang"], model["target_lang"], model["window"]) == ("stand-in", "ja", "en", 2)
     assert model["licence"] == "CC0-1.0"
 
 
 def test_probes_and_metrics(client: httpx.Client) -> None:
-    """All is well, and what was served is counted under the route's pattern, never under an id or a text."""
+    """All probes are ok; requests are counted by the route's pattern, never by an id or a text."""
     _document(client, sentences=["countable"])
     client.get("/v1/sessions/some-made-up-id")
     assert client.get("/health/live").json()["status"] == "ok"
@@ -215,13 +215,13 @@ def test_probes_and_metrics(client: httpx.Client) -> None:
 
 
 def test_request_id_of_the_client_is_kept_if_it_is_harmless(client: httpx.Client) -> None:
-    """A client can find its request in the logs, and cannot write anything it likes into them."""
+    """A client can find its request in the logs, but cannot write whatever it likes into them."""
     assert client.get("/health/live", headers={"X-Request-ID": "abc-1"}).headers["x-request-id"] == "abc-1"
     assert client.get("/health/live", headers={"X-Request-ID": "a b\tc"}).headers["x-request-id"] != "a b\tc"
 
 
 def test_several_bundles_are_told_apart_by_pair_and_name(replicas: Replicas, tmp_path: Path) -> None:
-    """Two pairs, and two models of one pair: the first is its default, the other is asked for by name."""
+    """Of two models for the same language pair the first is the default; the other is requested by name."""
     bundles = [
         bundle(tmp_path / "one", name="one", window=1),
         bundle(tmp_path / "two", name="two", window=3),

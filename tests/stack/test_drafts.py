@@ -1,4 +1,4 @@
-"""An edited document through a real server on the shipped model: what has not changed is not decoded again."""
+"""Drafts for an edited document, on a real server with the shipped model: unchanged text is not decoded again."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def client(redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def counted(client: httpx.Client) -> tuple[int, int]:
-    """Target tokens that were generated so far, and those of them that stood in drafts."""
+    """The numbers of target tokens generated so far, and of those kept from drafts."""
     lines = dict(line.rsplit(" ", 1) for line in client.get("/metrics").text.splitlines() if not line.startswith("#"))
     tokens, kept = (int(float(lines[f"antecedent_{name}_total"])) for name in ("tokens", "tokens_kept"))
     return tokens, kept
@@ -41,7 +41,7 @@ def texts(answer: httpx.Response) -> list[str]:
 
 
 def test_edited_document_is_decoded_where_it_has_changed(client: httpx.Client) -> None:
-    """With the old translations as drafts it comes back as without them, and nearly all of it was kept."""
+    """With the old translations as drafts the result is the same as without, but most of them are kept."""
     before = texts(translate(client, *SENTENCES, beam_size=1))
     edited = [*SENTENCES[:EDITED], "彼は京都に住んでいた。", *SENTENCES[EDITED + 1 :]]
     drafts = [None if position == EDITED else text for position, text in enumerate(before)]
@@ -56,13 +56,13 @@ def test_edited_document_is_decoded_where_it_has_changed(client: httpx.Client) -
 
 
 def test_drafts_of_another_document_change_nothing(client: httpx.Client) -> None:
-    """Whatever drafts say, and in whatever order, translations are those of the sentences."""
+    """Whatever the drafts say, and in any order, the translations stay the same."""
     expected = texts(translate(client, *SENTENCES, beam_size=1))
     assert texts(translate(client, *SENTENCES, drafts=[*expected[1:], "Nonsense, of course."])) == expected
 
 
 def test_drafts_without_their_sentences_are_refused(client: httpx.Client) -> None:
-    """Too few, too many hypotheses, or another strategy: each is a problem that says so."""
+    """Too few drafts, too wide a beam, or another strategy: the problem says what is wrong."""
     for members in ({"drafts": []}, {"drafts": ["a"], "beam_size": 2}, {"drafts": ["a"], "strategy": "rerank"}):
         refused = translate(client, SENTENCES[0], **members)
         assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
@@ -70,7 +70,7 @@ def test_drafts_without_their_sentences_are_refused(client: httpx.Client) -> Non
 
 
 def test_reranked_document_reads_its_context(client: httpx.Client) -> None:
-    """What the backbone proposes is chosen with the preceding sentences, which the answer counts."""
+    """The backbone's proposals are ranked with the preceding sentences, whose number is in the answer."""
     body = translate(client, *SENTENCES[:4], strategy="rerank", beam_size=4).json()["sentences"]
     assert [sentence["context_size"] for sentence in body] == [0, 1, 2, 3]
     assert all(sentence["translation"] for sentence in body)

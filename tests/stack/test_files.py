@@ -1,4 +1,4 @@
-"""Files by our own interface, against real servers that share a Redis."""
+"""Files by way of our own API, on real servers that share a Redis."""
 
 import os
 import signal
@@ -29,14 +29,14 @@ WAIT = {"wait_seconds": 20}
 
 @pytest.fixture(scope="module")
 def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A Redis of this file's: whoever shares one translates the files of all."""
+    """A Redis for these tests only, because services that share one translate each other's files."""
     with RedisServer(tmp_path_factory.mktemp("redis")) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def replica(shared_replicas: Replicas, own_redis: RedisServer) -> Replica:
-    """Translates two files at a time, and keeps three."""
+    """A replica that keeps at most three files."""
     limits = {
         "max_files": "3",
         "max_files_bytes": "30000000",
@@ -48,7 +48,7 @@ def replica(shared_replicas: Replicas, own_redis: RedisServer) -> Replica:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(replica: Replica, own_redis: RedisServer) -> Iterator[None]:
-    """What a test has sent is gone after it."""
+    """Remove files after each test."""
     del replica
     yield
     with closing(Redis.from_url(own_redis.url)) as redis:
@@ -58,28 +58,28 @@ def nothing_is_left(replica: Replica, own_redis: RedisServer) -> Iterator[None]:
 def send(
     client: httpx.Client, content: str | bytes, name: str = "a.txt", *, key: str | None = None, **fields: Any
 ) -> httpx.Response:
-    """Send a file, with an idempotency key where there is one."""
+    """Send a file, perhaps with an idempotency key."""
     headers = {} if key is None else {"Idempotency-Key": key}
     raw = content.encode() if isinstance(content, str) else content
     return client.post("/v1/files", data=PAIR | fields, files={"file": (name, raw)}, headers=headers)
 
 
 def sent(client: httpx.Client, content: str | bytes, name: str = "a.txt", **fields: Any) -> str:
-    """Send a file that is taken; gives its path."""
+    """Send a file that must be accepted, and return its path."""
     answer = send(client, content, name, **fields)
     assert answer.status_code == 202, answer.text
     return f"/v1/files/{answer.json()['id']}"
 
 
 def fetched(client: httpx.Client, path: str) -> bytes:
-    """A translation, once it is there."""
+    """Wait for a translation and return it."""
     answer = client.get(f"{path}/translation", params=WAIT)
     assert answer.status_code == 200, answer.text
     return answer.content
 
 
 def test_a_file_comes_back_as_a_file(client: httpx.Client) -> None:
-    """Each sentence is read after those before it; the answers say what it was, and how far it is."""
+    """Sentences are read in context; the answers describe the file and its progress."""
     answer = send(client, "か。き。\n\n- く。\n", "手紙.txt")
     assert answer.status_code == 202
     info = answer.json()
@@ -104,7 +104,7 @@ def test_a_file_comes_back_as_a_file(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("name", ["../../手紙.txt", "C:\\letters\\手紙.txt"])
 def test_a_name_has_no_folders(client: httpx.Client, name: str) -> None:
-    """Whether it is the file's own or said apart: who keeps the translation by its name keeps it where they are."""
+    """Folders are dropped from a file's name, wherever it is given, so that a download cannot end up elsewhere."""
     for path in (sent(client, "か。", name), sent(client, "か。", "x", filename=name)):
         assert client.get(path).json()["filename"] == "手紙.txt"
         answer = client.get(f"{path}/translation", params=WAIT)
@@ -112,7 +112,7 @@ def test_a_name_has_no_folders(client: httpx.Client, name: str) -> None:
 
 
 def test_a_file_of_words(client: httpx.Client) -> None:
-    """It is one again, and its kind may be said apart from its name."""
+    """The result is a Word file again; its kind may come from a field instead of the upload's name."""
     made, content = docx.Document(), BytesIO()
     made.add_heading("か", 1)
     made.add_paragraph("a")
@@ -124,7 +124,7 @@ def test_a_file_of_words(client: httpx.Client) -> None:
 
 
 def test_a_workbook(client: httpx.Client) -> None:
-    """A cell is read after those before it, and is the same text wherever it is."""
+    """Cells are read in the context of those before them, and equal cells get the same translation."""
     made, content = openpyxl.Workbook(), BytesIO()
     for row in (["か。", 1], ["a", "=A1"], ["か。", "a。\nb。"]):
         made.active.append(row)
@@ -138,7 +138,7 @@ def test_a_workbook(client: httpx.Client) -> None:
 
 
 def test_a_workbook_of_libreoffice(client: httpx.Client) -> None:
-    """As one of Excel."""
+    """The same as for Excel."""
     made, sheet, content = odfdo.Document("spreadsheet"), odfdo.Table("one"), BytesIO()
     for place, value in {"A1": "か。", "A2": "a", "A3": "か。"}.items():
         sheet.set_value(place, value)
@@ -151,7 +151,7 @@ def test_a_workbook_of_libreoffice(client: httpx.Client) -> None:
 
 
 def test_a_book(client: httpx.Client) -> None:
-    """Its pages are one document, and so are its tables of contents."""
+    """A book's pages and its tables of contents form one document."""
     found = BytesIO(fetched(client, sent(client, book(), "か.epub")))
     with ZipFile(found) as archive:
         assert "<p>か。 [<a href='a%20b.xhtml'>か</a> | 題]</p>" in archive.read("OEBPS/a b.xhtml").decode()
@@ -159,7 +159,7 @@ def test_a_book(client: httpx.Client) -> None:
 
 
 def test_messages_of_a_program(client: httpx.Client) -> None:
-    """Each is read after those before it, and those that are translated already are read only."""
+    """Each message is read in context; those that are already translated serve only as context."""
     catalog = 'msgid "か。\\n"\nmsgstr "v\\n"\n\nmsgid "a。き。"\nmsgstr ""\n'
     found = fetched(client, sent(client, catalog, "a.po"))
     assert found.decode() == catalog.replace('msgid "a', '#, fuzzy\nmsgid "a').replace(
@@ -171,7 +171,7 @@ def test_messages_of_a_program(client: httpx.Client) -> None:
 
 
 def test_pictures_may_make_a_file_large(client: httpx.Client) -> None:
-    """Larger than any text may be; they come back as they were."""
+    """A file may be larger than a text if that is due to pictures, which come back unchanged."""
     content = _docx(12_000_000)
     found = BytesIO(fetched(client, sent(client, content, "a.docx")))
     assert [each.text for each in docx.Document(found).paragraphs] == ["か。"]
@@ -190,7 +190,7 @@ def test_pictures_may_make_a_file_large(client: httpx.Client) -> None:
 
 
 def test_so_many_bytes_may_be_kept(client: httpx.Client) -> None:
-    """Also of files that were fetched, which are still there; those that are deleted make room."""
+    """Fetched files, which are still stored, count towards the limit on bytes; deleted ones make room."""
     path = sent(client, _docx(14_000_000), "a.docx")
     fetched(client, path)
     fetched(client, sent(client, _docx(14_000_000), "a.docx"))
@@ -202,7 +202,7 @@ def test_so_many_bytes_may_be_kept(client: httpx.Client) -> None:
 
 
 def _docx(size: int) -> bytes:
-    """One sentence, and a picture of so many bytes."""
+    """A Word file with one sentence and a picture of that many bytes."""
     content = BytesIO()
     made = docx.Document()
     made.add_paragraph("か。")
@@ -222,7 +222,7 @@ def _docx(size: int) -> bytes:
     ],
 )
 def test_how_it_is_translated(client: httpx.Client, fields: dict[str, str], expected: str) -> None:
-    """As a document is."""
+    """Options work as for documents."""
     assert fetched(client, sent(client, "a.\nb.", **fields)).decode() == expected
 
 
@@ -249,14 +249,14 @@ def test_how_it_is_translated(client: httpx.Client, fields: dict[str, str], expe
 def test_what_cannot_be_translated_is_refused_at_once(
     client: httpx.Client, content: str | bytes, name: str, fields: dict[str, str], status: int, problem: str
 ) -> None:
-    """By its name, before anything is kept."""
+    """The error names the problem, and nothing is stored."""
     answer = send(client, content, name, **fields)
     assert (answer.status_code, problem in answer.json()["detail"]) == (status, True), answer.text
     assert len([sent(client, "a") for _ in range(3)]) == 3
 
 
 def test_bodies_that_are_no_form_with_a_file(client: httpx.Client) -> None:
-    """Are refused, too; so is one that a page of another origin sends, which nobody has been asked about."""
+    """They are refused, and so are forms from pages of other origins, which a user has not agreed to."""
     json = client.post("/v1/files", json=PAIR)
     without = client.post("/v1/files", data=PAIR | {"file": "a"}, files={"x": ("a.txt", b"a")})
     page = client.post("/v1/files", data=PAIR, files={"file": ("a.txt", b"a")}, headers={"Origin": "http://a.example"})
@@ -272,7 +272,7 @@ def test_bodies_that_are_no_form_with_a_file(client: httpx.Client) -> None:
 
 
 def test_a_retry_is_the_same_file(client: httpx.Client) -> None:
-    """As long as it is there, even where there is room for no other; with the key, anything else is a conflict."""
+    """An idempotency key finds its file as long as it exists, even with no room for others; other content conflicts."""
     first = send(client, "か。", key="one")
     for _ in range(2):
         sent(client, "a")
@@ -283,14 +283,14 @@ def test_a_retry_is_the_same_file(client: httpx.Client) -> None:
         assert (other.status_code, other.json()["code"]) == (409, "file_conflict")
     fetched(client, f"/v1/files/{first.json()['id']}")
     sent(client, "a")
-    for _ in range(2):  # nothing of it counts again
+    for _ in range(2):  # nothing counts again
         assert send(client, "か。", key="one").json()["status"] == "done"
     full = send(client, "か。", key="two")
     assert (full.status_code, full.json()["code"], full.headers["retry-after"]) == (429, "too_many_files", "5")
 
 
 def test_a_retry_costs_no_sentences(replicas: Replicas, mortal_redis: RedisServer) -> None:
-    """Once it is being translated, or is; a client may not know that it has sent it."""
+    """A client that does not know whether its file arrived may send it again at no cost."""
     with replicas.new(redis_url=mortal_redis.url, sentences_per_minute="2").start().client() as client:
         path = sent(client, "か。\nき。", key="one")
         assert client.get(path, params=WAIT).json()["status"] == "done"
@@ -300,7 +300,7 @@ def test_a_retry_costs_no_sentences(replicas: Replicas, mortal_redis: RedisServe
 
 
 def test_what_fails_says_why(client: httpx.Client) -> None:
-    """Where it is told of, and to who wants it all the same."""
+    """The reason is in the status, and in the answer to fetching the translation anyway."""
     path = sent(client, "か。\nrefuse")
     told = client.get(path, params=WAIT).json()
     assert (told["status"], told["problem"]) == (
@@ -322,7 +322,7 @@ def test_what_fails_says_why(client: httpx.Client) -> None:
 
 
 def test_what_a_release_before_has_kept_is_told(client: httpx.Client, own_redis: RedisServer) -> None:
-    """It has kept a sentence of what was wrong, without a code."""
+    """An earlier release stored just a sentence about what was wrong, without a code."""
     path = sent(client, "refuse")
     assert client.get(path, params=WAIT).json()["status"] == "error"
     with closing(Redis.from_url(own_redis.url)) as redis:
@@ -334,7 +334,7 @@ def test_what_a_release_before_has_kept_is_told(client: httpx.Client, own_redis:
 
 
 def test_who_does_not_wait_is_told_to_come_again(client: httpx.Client, tmp_path: Path) -> None:
-    """How far it is, and when to ask; who waits gets it as soon as it is there."""
+    """It is told the progress and when to ask again; a client that waits gets the file as soon as it is ready."""
     gates = [tmp_path / str(number) for number in range(2)]
     path = sent(client, "\n".join(f"wait-for:{gate}" for gate in gates))
     eventually(Path(f"{gates[0]}.begun").exists, "it is at the model")
@@ -350,7 +350,7 @@ def test_who_does_not_wait_is_told_to_come_again(client: httpx.Client, tmp_path:
 
 
 def test_files_whose_ids_are_lost_are_found(client: httpx.Client, tmp_path: Path) -> None:
-    """So a client that has crashed is not locked out by its own files: it fetches them, or deletes them."""
+    """A client that has crashed can list its files and fetch or delete them, so that they do not lock it out."""
     assert client.get("/v1/files").json() == {"files": []}
     gate = tmp_path / "gate"
     paths = [sent(client, content) for content in ("か。", "refuse", f"wait-for:{gate}")]
@@ -370,7 +370,7 @@ def test_files_whose_ids_are_lost_are_found(client: httpx.Client, tmp_path: Path
 
 
 def test_a_deleted_file_is_gone(client: httpx.Client, tmp_path: Path) -> None:
-    """Before, while, and after it is translated; what is left of it is not done."""
+    """Deletion works before, during and after translation; the rest of the file is not translated."""
     gate, mark = tmp_path / "gate", tmp_path / "never"
     paths = [sent(client, f"wait-for:{gate}\ncrash-once:{mark}"), sent(client, "か。"), sent(client, "き。")]
     eventually(Path(f"{gate}.begun").exists, "it is at the model")
@@ -379,7 +379,7 @@ def test_a_deleted_file_is_gone(client: httpx.Client, tmp_path: Path) -> None:
         for answer in (client.get(path), client.get(f"{path}/translation"), client.delete(path)):
             assert (answer.status_code, answer.json()["code"]) == (404, "file_not_found")
     done = sent(client, "か。")
-    time.sleep(2)  # after which whoever translates a file has asked whether it is still its own
+    time.sleep(2)  # by then the translating replica has checked whether the file is still its own
     gate.touch()
     assert fetched(client, done).decode() == "か。"
     assert client.delete(done).status_code == 204
@@ -388,7 +388,7 @@ def test_a_deleted_file_is_gone(client: httpx.Client, tmp_path: Path) -> None:
 
 
 def test_a_look_at_a_translation_is_no_fetching(client: httpx.Client) -> None:
-    """HEAD is safe: the file is as it was, and counts as before."""
+    """HEAD is safe: it does not count as fetching the file."""
     paths = [sent(client, "か。") for _ in range(3)]
     assert client.get(paths[0], params=WAIT).json()["status"] == "done"
     head = client.head(f"{paths[0]}/translation")
@@ -400,7 +400,7 @@ def test_a_look_at_a_translation_is_no_fetching(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("content", ["", " \n\n", "---\n"])
 def test_what_has_no_sentence(client: httpx.Client, content: str) -> None:
-    """Comes back as it was, and its answer says so."""
+    """Such a file comes back unchanged, and its status gives no sentences."""
     path = sent(client, content)
     info = client.get(path, params=WAIT).json()
     assert (info["status"], info["sentences"], info["translated"]) == ("done", 0, 0)
@@ -408,7 +408,7 @@ def test_what_has_no_sentence(client: httpx.Client, content: str) -> None:
 
 
 def test_ids_that_are_none(client: httpx.Client) -> None:
-    """Nobody learns more of them than that."""
+    """The answer reveals nothing except that there is no such file."""
     sent_to_deepl = client.post("/v2/document", data=PAIR, files={"file": ("a.txt", b"a")}).json()["document_id"]
     for file in (NOBODYS, "a", "A" * 23, "%00" * 22, sent_to_deepl):
         answer = client.get(f"/v1/files/{file}")
@@ -418,7 +418,7 @@ def test_ids_that_are_none(client: httpx.Client) -> None:
 def test_a_replica_leaves_to_others_a_model_that_it_does_not_have(
     replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path
 ) -> None:
-    """As one that is still loading what an administrator has loaded: the file waits for one that has it."""
+    """The file waits for a replica that has the model, as while others are still loading a new one."""
     newer = {"redis_url": mortal_redis.url, "bundles": str(bundle(tmp_path / "newer", name="newer", accent="!"))}
     receiver = replicas.new(**newer, files_at_once="0").start()
     replicas.new(redis_url=mortal_redis.url).start()
@@ -432,7 +432,7 @@ def test_a_replica_leaves_to_others_a_model_that_it_does_not_have(
 
 
 def test_nobody_waits_at_a_replica_that_ends(replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path) -> None:
-    """Who waits for a file is told that it is not ready, and finds it at another replica."""
+    """A waiting client is told that the file is not ready, and can get it from another replica."""
     gate = tmp_path / "gate"
     quick = {"redis_url": mortal_redis.url, "session_lease_seconds": "0.5", "drain_seconds": "20"}
     one, other = (replicas.new(**quick).start() for _ in range(2))
