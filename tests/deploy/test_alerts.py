@@ -1,4 +1,4 @@
-"""Alerts: their queries, what Prometheus makes of them, and the runbook."""
+"""Alerts: their queries, whether Prometheus raises them, and the runbook."""
 
 import re
 import shutil
@@ -26,7 +26,7 @@ def _codes(error: type[AntecedentError]) -> set[str]:
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.get("alert") or rule["record"])
 def test_rules_ask_for_what_there_is(rule: dict[str, str]) -> None:
-    """Every metric of a rule is exported by the service or recorded by another rule, and so are its labels."""
+    """Every metric and label in a rule is exported by the service or recorded by another rule."""
     for selector in selectors(rule["expr"]):
         assert selector.labels.keys() <= known_metrics()[selector.metric]
         assert selector.labels.get("priority") in {None, *PRIORITIES}
@@ -37,7 +37,7 @@ def test_rules_ask_for_what_there_is(rule: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("name", alerts())
 def test_every_alert_says_what_to_do(name: str) -> None:
-    """Each has a severity, a sentence, and a heading in the runbook with a paragraph below it."""
+    """Each alert has a severity, a sentence, and a section in the runbook."""
     alert = alerts()[name]
     assert alert["labels"].keys() == {"severity"}
     assert alert["labels"]["severity"] in {"critical", "warning"}
@@ -48,12 +48,12 @@ def test_every_alert_says_what_to_do(name: str) -> None:
 
 
 def test_runbook_knows_no_other_alerts() -> None:
-    """A paragraph goes with its alert."""
+    """The runbook has no sections for alerts that do not exist."""
     assert re.findall(r"^## (\w+)$", RUNBOOK.read_text(), re.MULTILINE) == list(alerts())
 
 
 def test_operator_has_the_same_rules() -> None:
-    """The PrometheusRule holds the rules that Prometheus reads; `make alerts` has been run since they changed."""
+    """The PrometheusRule has the same rules as Prometheus's file: `make alerts` has been run since they changed."""
     made = yaml.safe_load(RULES.with_name("prometheus-rule.yaml").read_text())
     assert made["kind"] == "PrometheusRule"
     assert made["spec"] == yaml.safe_load(RULES.read_text())
@@ -88,11 +88,11 @@ _WELL = {
     'process_open_fds{job="antecedent"}': "100x400",
     'process_max_fds{job="antecedent"}': "1000x400",
 }
-"""A service that does well, for 400 minutes: its series, in the notation of promtool."""
+"""The series of a healthy service over 400 minutes, in promtool's notation."""
 _ILL: Sequence[tuple[str, dict[str, str]]] = [
     ("AntecedentDown AntecedentReplicaDown", {'up{job="antecedent", instance="a"}': "1x380 0x20"}),
-    ("AntecedentDown", {'up{job="antecedent", instance="a"}': "stale"}),  # of which Prometheus has never heard
-    ("AntecedentDown", {'up{job="antecedent", instance="a"}': "1x100 stale"}),  # for five hours
+    ("AntecedentDown", {'up{job="antecedent", instance="a"}': "stale"}),  # which Prometheus has never seen
+    ("AntecedentDown", {'up{job="antecedent", instance="a"}': "1x100 stale"}),  # gone for five hours
     ("AntecedentDown", {PRODUCTION: "1x385 stale", STAGING: "1x400"}),
     ("AntecedentDown", {PRODUCTION: "1x100 stale", STAGING: "1x400"}),
     ("AntecedentDown AntecedentReplicaDown", {PRODUCTION: "1x100 0x300", STAGING: "1x400"}),
@@ -104,7 +104,7 @@ _ILL: Sequence[tuple[str, dict[str, str]]] = [
     (
         "AntecedentErrorBudgetBurnsSlowly AntecedentErrorBudgetBurns",
         {
-            'antecedent_requests_total{route="none", status="503"}': "0+12x400"  # no keys can be read
+            'antecedent_requests_total{route="none", status="503"}': "0+12x400"  # the keys cannot be read
         },
     ),
     ("AntecedentErrorBudgetBurnsSlowly", {'antecedent_requests_total{route="/v1/documents", status="504"}': "0+5x400"}),
@@ -147,7 +147,7 @@ _ILL: Sequence[tuple[str, dict[str, str]]] = [
     ("AntecedentKeysNotRead", {"antecedent_key_read_failures_total": "0x380 0+30x20"}),
     ("AntecedentKeysTried", {'antecedent_authentication_failures_total{reason="unknown"}': "0+120x400"}),
 ]
-"""The alerts that something raises which goes wrong, each once, and the series that differ or are there as well."""
+"""What can go wrong: the alerts that it raises, and the series that differ from a healthy service or are added."""
 
 _THAT_LASTS = (
     'antecedent_rejections_total{code="queue_full"}',
@@ -156,14 +156,14 @@ _THAT_LASTS = (
     'antecedent_redis_failures_total{operation="append"}',
     "antecedent_key_read_failures_total",
 )
-"""What clients repeat and is well again is no alert: it has to go on for some minutes."""
+"""Failures that clients overcome by retrying raise no alert unless they go on for some minutes."""
 
 
 @needs_promtool
 def test_alerts_are_raised(tmp_path: Path) -> None:
-    """What goes wrong raises its alerts and no others; while all is well there are none."""
+    """Each failure raises its own alerts and no others; a healthy service raises none."""
     three = {"antecedent_worker_restarts_total": "0x380 1 2 3x17"}  # the runbook says: more than three
-    few = {  # of hardly any requests, nine fail
+    few = {  # nine failures among hardly any requests
         'antecedent_requests_total{route="/v1/documents", status="200"}': "0+1x400",
         'antecedent_requests_total{route="/v1/documents", status="503"}': "0x391 1+1x8",
     }
@@ -188,14 +188,14 @@ def _case(raised: str, differing: dict[str, str]) -> dict[str, object]:
 
 
 def test_outage_lasts_longer_than_an_hour() -> None:
-    """What is compared with a moment before is over after that time; what was there within a day is not."""
+    """A comparison with an earlier moment would soon stop firing, so the query looks at the whole last day."""
     query = alerts()["AntecedentDown"]["expr"]
     assert "offset" not in query
     assert set(re.findall(r"\[(\w+)\]", query)) == {"1d"}
 
 
 def test_moment_does_not_count_as_lasting() -> None:
-    """Where one failure is enough, it has left the range of the query by the time that it would have lasted."""
+    """If a single failure satisfies a query, it leaves the query's range before the alert's `for` has passed."""
     lasting = [alert for alert in alerts().values() if alert["expr"].endswith("> 0") and "for" in alert]
     ranges = {alert["alert"]: re.findall(r"\[(\d+)m\]", alert["expr"]) for alert in lasting}
     checked = {name: range_ for name, (range_,) in ((name, found) for name, found in ranges.items() if found)}
@@ -205,5 +205,5 @@ def test_moment_does_not_count_as_lasting() -> None:
 
 
 def test_every_alert_is_raised() -> None:
-    """None is without a case of what goes wrong."""
+    """Every alert has a case above."""
     assert {name for names, _ in _ILL for name in names.split()} == set(alerts())

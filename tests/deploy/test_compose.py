@@ -1,4 +1,4 @@
-"""The compose files: their schema, what their containers may do, and what they run, run here without containers."""
+"""The compose files: their schema, what containers may do, and their commands, which run here without containers."""
 
 import json
 import os
@@ -20,11 +20,11 @@ from tests.support.redis_servers import wait_for_redis
 from tests.support.servers import ROOT, Replicas, free_port
 
 FILES = ["docker-compose.yml", "docker-compose.gpu.yml"]
-"""The second is put on the first."""
+"""The second is an override of the first."""
 
 
 def _own(file: str) -> dict[str, str]:
-    """The variables that are the service's."""
+    """The variables of a file that are the service's settings."""
     return {name: value for name, value in _environment(file).items() if name.startswith(PREFIX)}
 
 
@@ -34,13 +34,13 @@ def _environment(file: str) -> dict[str, str]:
 
 
 def _mounted() -> dict[str, Path]:
-    """Files of this project that containers find at a path of theirs."""
+    """Files of this project that are mounted in containers, by path there."""
     volumes = [volume.split(":") for service in services().values() for volume in service.get("volumes", ())]
     return {path: ROOT / source for source, path, *_ in volumes if source.startswith("./")}
 
 
 def test_schema() -> None:
-    """Each file is what the Compose Specification asks for."""
+    """Each file conforms to the Compose Specification."""
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", *FILES]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
@@ -48,7 +48,7 @@ def test_schema() -> None:
 
 @pytest.mark.parametrize("name", services())
 def test_containers_may_do_little(name: str) -> None:
-    """Each has a read-only root file system, no capability, no way to gain one, and a port on loopback at most."""
+    """Each has a read-only root file system, no capabilities and no way to gain any, and ports only on loopback."""
     service = services()[name]
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
@@ -58,19 +58,19 @@ def test_containers_may_do_little(name: str) -> None:
 
 @pytest.mark.parametrize("name", services())
 def test_images_have_versions(name: str) -> None:
-    """No image is whatever is newest on the day."""
+    """No image is simply the latest."""
     tag = services()[name]["image"].partition("@")[0].partition(":")[2]
     assert tag[:1].isdigit() or tag[:2] == "v3"
 
 
 def test_load_test_gives_a_replica_no_more_time_than_compose() -> None:
-    """What would be killed here is late there."""
+    """A replica that compose would kill counts as late in the load test."""
     grace = services()["antecedent"]["stop_grace_period"]
     assert int(grace.removesuffix("s")) >= GRACE_SECONDS
 
 
 def test_redis_is_reached_by_the_service_alone() -> None:
-    """Nobody else is in its network, which leads nowhere."""
+    """Only the service shares Redis's network, which is internal."""
     assert compose()["networks"]["store"] == {"internal": True}
     assert {name for name, service in services().items() if "store" in service.get("networks", ())} == {
         "antecedent",
@@ -80,13 +80,13 @@ def test_redis_is_reached_by_the_service_alone() -> None:
 
 @pytest.mark.parametrize("file", FILES)
 def test_settings_exist(file: str) -> None:
-    """Each variable of the service is one of its settings, and all together can be."""
+    """Every variable with the service's prefix is one of its settings."""
     ours = {name.removeprefix(PREFIX).lower(): value for name, value in _own(file).items()}
     assert ours.keys() <= Settings.model_fields.keys()
 
 
 def test_gpu_is_used_as_in_kubernetes() -> None:
-    """The settings of the override are those of the manifests for GPUs."""
+    """The override has the same settings as the manifests for GPUs."""
     (generator,) = yaml.safe_load((ROOT / "deploy/components/cuda/kustomization.yaml").read_text())[
         "configMapGenerator"
     ]
@@ -95,7 +95,7 @@ def test_gpu_is_used_as_in_kubernetes() -> None:
 
 
 def test_what_is_compiled_for_a_gpu_is_kept() -> None:
-    """In a volume, not in /tmp, where Docker lets nothing be executed."""
+    """Compiled code is in a volume, not in /tmp, where Docker forbids execution."""
     (volume,) = compose("docker-compose.gpu.yml")["services"]["antecedent"]["volumes"]
     name, folder = volume.split(":")
     assert name in compose("docker-compose.gpu.yml")["volumes"]
@@ -105,12 +105,12 @@ def test_what_is_compiled_for_a_gpu_is_kept() -> None:
 
 
 def test_mounted_files_exist() -> None:
-    """Whatever is mounted from here is here."""
+    """Every file that is mounted from this project exists."""
     assert [path for path in _mounted().values() if not path.exists()] == []
 
 
 def test_prometheus_reads_what_is_mounted() -> None:
-    """It finds its rules beside its configuration, and every replica at the port of the service."""
+    """Its rules are next to its configuration, and it finds every replica at the service's port."""
     configuration = yaml.safe_load(_mounted()["/etc/prometheus/prometheus.yml"].read_text())
     assert [f"/etc/prometheus/{file}" in _mounted() for file in configuration["rule_files"]] == [True]
     (job,) = configuration["scrape_configs"]
@@ -120,7 +120,7 @@ def test_prometheus_reads_what_is_mounted() -> None:
 
 
 def test_grafana_reads_what_is_mounted() -> None:
-    """It finds the dashboards where it is told to look, and Prometheus by the name and port of its container."""
+    """The dashboards are where it looks for them, and Prometheus is named by its container and port."""
     provisioning = _mounted()["/etc/grafana/provisioning"]
     (provider,) = yaml.safe_load((provisioning / "dashboards" / "antecedent.yaml").read_text())["providers"]
     dashboards = list(_mounted()[provider["options"]["path"]].glob("*.json"))
@@ -130,7 +130,7 @@ def test_grafana_reads_what_is_mounted() -> None:
 
 
 def _run(name: str, moved: dict[str, str]) -> subprocess.Popen[bytes]:
-    """What a container of the compose file runs, run here, with paths of this machine in the place of its own."""
+    """Run the command of a container here, with paths of this machine instead of its own."""
     words = [word.replace("$$", "$") for word in (*services()[name]["entrypoint"], *services()[name]["command"])]
     for path, here in moved.items():
         words = [word.replace(path, here) for word in words]
@@ -146,7 +146,7 @@ def _passwords(folder: Path) -> dict[str, str]:
 
 
 def test_passwords_are_made_once(tmp_path: Path) -> None:
-    """Every installation has passwords of its own, and keeps them over a restart."""
+    """Every installation has its own passwords, and keeps them across restarts."""
     made = _passwords(tmp_path / "ours")
     assert made.keys() == {"redis", "grafana"}
     assert len({*made.values(), *_passwords(tmp_path / "another").values()}) == 4
@@ -156,7 +156,7 @@ def test_passwords_are_made_once(tmp_path: Path) -> None:
 
 @pytest.fixture
 def first_start(tmp_path: Path) -> Iterator[tuple[int, Path]]:
-    """Redis as a first start leaves it, at a port and in a folder of the test's own; gives port and passwords."""
+    """Redis after a first start, with a port and folder of the test's own; yields the port and passwords' folder."""
     passwords, data, configuration = (tmp_path / name for name in ("passwords", "data", "redis.conf"))
     _passwords(passwords)
     data.mkdir()
@@ -172,7 +172,7 @@ def first_start(tmp_path: Path) -> Iterator[tuple[int, Path]]:
 
 
 def test_first_start(first_start: tuple[int, Path], replicas: Replicas, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Redis takes nobody without the password that was made for it; the service has it, and serves a new key."""
+    """Redis admits nobody without the generated password; the service has it, and accepts a new key."""
     port, passwords = first_start
     with redis.Redis(port=port) as stranger, pytest.raises(redis.AuthenticationError):
         stranger.ping()

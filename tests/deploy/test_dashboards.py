@@ -1,4 +1,4 @@
-"""Dashboards, and whatever else asks Prometheus: that it asks for what there is."""
+"""Dashboards and everything else that queries Prometheus use only metrics that exist."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _VARIABLES = {"$__rate_interval": "5m", "$namespace": "antecedent"}
 
 
 def check(query: str) -> list[Selector]:
-    """See that every metric of a query is there, with its labels; gives what it asks for."""
+    """Check that every metric in a query exists with its labels; returns the query's selectors."""
     found = selectors(query)
     for selector in found:
         assert selector.labels.keys() <= known_metrics()[selector.metric]
@@ -28,19 +28,19 @@ def check(query: str) -> list[Selector]:
 
 
 def panels(dashboard: Manifest) -> list[Manifest]:
-    """Those that show something."""
+    """The panels that show data."""
     return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
 
 
 @pytest.fixture(params=DASHBOARDS, ids=lambda file: file.stem)
 def dashboard(request: pytest.FixtureRequest) -> Manifest:
-    """Each dashboard."""
+    """Each dashboard in turn."""
     read: Manifest = json.loads(request.param.read_text(encoding="utf-8"))
     return read
 
 
 def test_panels_ask_for_what_there_is(dashboard: Manifest) -> None:
-    """Every query is PromQL, of the namespace that is chosen, and its legend names labels that it has."""
+    """Every query is valid PromQL for the chosen namespace, and its legend uses only labels that it has."""
     for target in (target for panel in panels(dashboard) for target in panel["targets"]):
         query = target["expr"]
         for name, value in _VARIABLES.items():
@@ -52,7 +52,7 @@ def test_panels_ask_for_what_there_is(dashboard: Manifest) -> None:
 
 
 def test_panels_say_what_they_show(dashboard: Manifest) -> None:
-    """Each has a title of its own, a sentence, a unit, and a place where no other one is."""
+    """Each has a unique title, a sentence and a unit, and overlaps no other panel."""
     shown = panels(dashboard)
     assert len({panel["title"] for panel in shown}) == len(shown)
     assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
@@ -69,13 +69,13 @@ def _overlap(one: dict[str, int], other: dict[str, int]) -> bool:
 
 
 def test_grafana_is_given_the_dashboards() -> None:
-    """The ConfigMap that Grafana's sidecar loads holds the files as they are."""
+    """The ConfigMap for Grafana's sidecar contains the files unchanged."""
     given = named(render("components/monitoring"), "ConfigMap", "antecedent-dashboards")["data"]
     assert given == {file.name: file.read_text(encoding="utf-8") for file in DASHBOARDS}
 
 
 def test_keda_asks_for_what_there_is() -> None:
-    """Every trigger of the ScaledObject is PromQL, and asks of the namespace that it is in."""
+    """Every trigger of the ScaledObject is valid PromQL, and queries its own namespace."""
     scaled = named(render("components/keda"), "ScaledObject", "antecedent")
     for trigger in scaled["spec"]["triggers"]:
         for selector in check(trigger["metadata"]["query"]):
@@ -97,7 +97,7 @@ def _quantity(text: str) -> float:
 
 
 def test_adapter_has_what_the_autoscaler_asks_for() -> None:
-    """Each metric of the HorizontalPodAutoscaler is made by a rule of prometheus-adapter, of series that there are."""
+    """Every metric of the HorizontalPodAutoscaler is made by a prometheus-adapter rule from series that exist."""
     rules: list[dict[str, Any]] = yaml.safe_load(ADAPTER.read_text(encoding="utf-8"))
     made = {}
     for rule in rules:

@@ -1,4 +1,4 @@
-"""The image as its Dockerfile describes it; `make image-check` looks at one that has been built."""
+"""The image as the Dockerfile describes it; `make image-check` examines one that has been built."""
 
 import json
 import os
@@ -33,13 +33,13 @@ def _make(*arguments: str) -> str:
 
 
 def test_linter_has_nothing_to_say() -> None:
-    """The linter of Dockerfiles finds nothing in the Dockerfile, not even a matter of style."""
+    """The linter hadolint finds nothing in the Dockerfile, not even in style."""
     done = subprocess.run([_program("hadolint"), "Dockerfile"], cwd=ROOT, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_bases_are_pinned_by_digest() -> None:
-    """Every stage begins with the base, whose digest is fixed, with another stage or with nothing."""
+    """Every stage begins from the base image, which is pinned by its digest, from another stage or from nothing."""
     (base,) = [instruction.value for instruction in stages()[""] if instruction.name == "ARG"]
     assert re.fullmatch(r"BASE_IMAGE=[\w./:-]+@sha256:[0-9a-f]{64}", base)
     begun = [instructions[0].value.partition(" AS ")[0] for name, instructions in stages().items() if name]
@@ -47,7 +47,7 @@ def test_bases_are_pinned_by_digest() -> None:
 
 
 def test_image_runs_as_somebody_who_may_nothing() -> None:
-    """The user has a number, which Kubernetes can see is not root's, and no stage installs but what it is told to."""
+    """The user is a number, by which Kubernetes knows that it is not root; stages install only requested packages."""
     assert value("USER") == "10001:10001"
     commands = [instruction.value for stage in stages().values() for instruction in stage if instruction.name == "RUN"]
     (installing,) = [command for command in commands if re.search(r"\b(apt|apt-get|dpkg|aptitude)\b", command)]
@@ -58,7 +58,7 @@ def test_image_runs_as_somebody_who_may_nothing() -> None:
 
 
 def test_settings_of_the_image() -> None:
-    """The image sets only what the service has a setting for, and listens on the port that it announces."""
+    """The image sets only variables that are settings of the service, and listens on the port that it exposes."""
     ours = {name: setting for name, setting in environment().items() if name.startswith(PREFIX)}
     assert {name.removeprefix(PREFIX).lower() for name in ours} <= Settings.model_fields.keys()
     assert ours["ANTECEDENT_PORT"] == value("EXPOSE")
@@ -66,7 +66,7 @@ def test_settings_of_the_image() -> None:
 
 
 def test_context_is_what_is_copied() -> None:
-    """The build sees nothing of the checkout but what the Dockerfile copies, so no secret gets in by accident."""
+    """The build context contains only what the Dockerfile copies, so no secret gets in by accident."""
     first, *others = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
     copied = [
         source
@@ -80,7 +80,7 @@ def test_context_is_what_is_copied() -> None:
 
 
 def test_package_is_whole(tmp_path: Path) -> None:
-    """What pip installs has every file of models and service but notes, and the bundles, which are in /models."""
+    """The wheel has every file of models and service, except notes and the bundles, which are in /models."""
     packages = ["models", "service"]
     listing = subprocess.run(["git", "ls-files", *packages], cwd=ROOT, check=True, capture_output=True, text=True)
     others = ("models/pretrained/*", "*.md")
@@ -96,7 +96,7 @@ def test_package_is_whole(tmp_path: Path) -> None:
 
 
 def test_start_may_take_as_long_as_in_kubernetes() -> None:
-    """`docker compose up --wait` gives up no container whose workers may still load, nor does the startup probe."""
+    """`docker compose up --wait` does not give up a container whose workers may still be loading."""
     minutes = re.search(r"--start-period=(\d+)m ", value("HEALTHCHECK"))
     assert minutes is not None
     assert int(minutes[1]) * 60 >= 2 * Settings.model_fields["worker_start_seconds"].default
@@ -113,7 +113,7 @@ def test_health_check(replicas: Replicas) -> None:
 
 
 def test_release_has_one_version() -> None:
-    """make, compose and its GPU file name the image after the version of the project."""
+    """The Makefile, the compose file and its GPU override tag the image with the project's version."""
     assert f"--tag antecedent:{release()} " in _make("image")
     assert services()["antecedent"]["image"] == f"antecedent:{release()}"
     assert compose("docker-compose.gpu.yml")["services"]["antecedent"]["image"] == f"antecedent:{release()}-cuda"
@@ -121,7 +121,7 @@ def test_release_has_one_version() -> None:
 
 @pytest.mark.parametrize("flavour", ["cuda", "ray"])
 def test_flavours(flavour: str) -> None:
-    """An image for GPUs or Ray has what `pyproject.toml` offers as an extra; compose builds the former alike."""
+    """An image for GPUs or Ray has the matching extra of `pyproject.toml`; compose builds the GPU one the same way."""
     words = shlex.split(_make("image", f"FLAVOUR={flavour}"))
     arguments = dict(word.split("=", 1) for before, word in pairwise(words) if before == "--build-arg")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -134,7 +134,7 @@ def test_flavours(flavour: str) -> None:
 
 @pytest.mark.skipif(shutil.which("dpkg-query") is None, reason="dpkg-query, of Debian, is not installed")
 def test_bill_of_materials(tmp_path: Path) -> None:
-    """It is valid CycloneDX, and has the Debian packages beside the Python ones."""
+    """It is valid CycloneDX, and lists Debian packages along with the Python ones."""
     python = {"type": "library", "name": "torch", "version": "2.13.0"}
     given, made = tmp_path / "python.json", tmp_path / "made.json"
     given.write_text(json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": [python]}))
@@ -146,7 +146,7 @@ def test_bill_of_materials(tmp_path: Path) -> None:
 
 
 def test_last_stage_copies_from_stages_alone() -> None:
-    """Whatever is in the image beside its base was made by a stage before it."""
+    """Everything in the image besides its base was made by an earlier stage."""
     copies = [instruction.value for instruction in last_stage() if instruction.name == "COPY"]
     assert copies
     assert all(copy.startswith("--from=build ") for copy in copies)
@@ -174,7 +174,7 @@ esac
     ],
 )
 def test_image_that_cannot_be_checked(tmp_path: Path, engine: str | None, said: list[str]) -> None:
-    """Status 2 and one line, after what the engine itself has said: no traceback."""
+    """The status is 2, with one line after the engine's own messages and no traceback."""
     program = tmp_path / "engine"
     if engine is not None:
         program.write_text(f"#!/bin/sh\n{engine}\n")
@@ -188,14 +188,14 @@ def test_image_that_cannot_be_checked(tmp_path: Path, engine: str | None, said: 
 
 
 def test_check_runs_with_an_older_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To build an image takes Docker alone, and `python3` may be older than 3.11: such a one has no `Self`."""
+    """Building an image requires only Docker, so `python3` may be older than 3.11, which introduced `Self`."""
     monkeypatch.delattr(typing, "Self")
     program = runpy.run_path(str(ROOT / "deploy" / "image" / "check.py"))
     assert program["Container"].run.__annotations__["given"] == "str | None"  # which Python 3.9 could not evaluate
 
 
 def test_check_looks_for_every_compiler(tmp_path: Path) -> None:
-    """The shell's own search stops at the first name."""
+    """It looks for every name; the shell's own search would stop at the first."""
     search = runpy.run_path(str(ROOT / "deploy" / "image" / "check.py"))["COMPILER"]
 
     def found() -> bool:
@@ -208,7 +208,7 @@ def test_check_looks_for_every_compiler(tmp_path: Path) -> None:
 
 
 def test_password_can_be_read_in_the_container() -> None:
-    """The container has another user than the file's owner, who may let nobody else read what he makes."""
+    """The container's user is not the owner of the file, whose umask may deny access to others."""
     mounted = runpy.run_path(str(ROOT / "deploy" / "image" / "check.py"))["mounted"]
     before = os.umask(0o077)
     try:
@@ -222,7 +222,7 @@ def test_password_can_be_read_in_the_container() -> None:
 
 @pytest.mark.slow
 def test_image_that_has_been_built() -> None:
-    """The image of this release, where one has been built with buildah, serves offline on a read-only file system."""
+    """The image of this release, if one has been built with buildah, serves offline on a read-only file system."""
     if shutil.which("podman") is None:
         pytest.skip("podman is not installed")
     if subprocess.run(["podman", "image", "exists", f"antecedent:{release()}"], check=False).returncode != 0:

@@ -1,4 +1,4 @@
-"""What docs/kubernetes.md and docs/deployment.md tell an operator to type, as far as it goes without a cluster."""
+"""The commands and examples of docs/kubernetes.md and docs/deployment.md, as far as possible without a cluster."""
 
 import copy
 import os
@@ -36,7 +36,7 @@ TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 
 
 def _commands() -> list[str]:
-    """The commands that call kubectl, each in one line."""
+    """The kubectl commands, each joined onto one line."""
     shown = re.findall(r"^```sh\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     lines = "\n".join(shown).replace("\\\n", " ").splitlines()
     return [line.partition("  #")[0].strip() for line in lines if line.startswith("kubectl ")]
@@ -50,7 +50,7 @@ needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kube
 def test_secrets_are_made_as_the_manifests_want_them(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each command that makes a Secret makes it with the name and the keys that the Deployment asks for."""
+    """Each command that creates a Secret gives it the name and keys that the Deployment requires."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "redis-password.txt").write_text("a password")
     secret = _made(f"{command} --dry-run=client -o yaml")
@@ -68,7 +68,7 @@ def _made(command: str) -> Manifest:
 
 @needs_kubectl
 def test_certificate_is_made_as_the_ingress_wants_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command that makes a Secret of files makes the one that the Ingress names."""
+    """The command that creates a Secret from files creates the one that the Ingress names."""
     monkeypatch.chdir(tmp_path)
     (command,) = [command for command in _commands() if " create secret tls " in command]
     certificate = trustme.CA().issue_cert("antecedent.example.com")
@@ -81,7 +81,7 @@ def test_certificate_is_made_as_the_ingress_wants_it(tmp_path: Path, monkeypatch
 
 
 def test_certificate_of_cert_manager() -> None:
-    """The patch that the page shows names an issuer to cert-manager, and leaves the other annotations as they are."""
+    """The patch on the page names an issuer for cert-manager, and leaves the other annotations alone."""
     (patches,) = re.findall(r"^```yaml\n(patches:.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     made = ROOT / "build" / "kustomizations" / "certificate"
     overlay = {"resources": [os.path.relpath(DEPLOY / "overlays" / "production", made)]} | yaml.safe_load(patches)
@@ -93,7 +93,7 @@ def test_certificate_of_cert_manager() -> None:
 
 
 def test_folders_that_are_applied_exist() -> None:
-    """Whatever is given to `kubectl apply` is there."""
+    """Every path given to `kubectl apply` exists."""
     applied = [word for command in _commands() if " apply " in command for word in command.split() if "/" in word]
     assert len(applied) > 3
     assert [path for path in applied if not (ROOT / path).exists()] == []
@@ -101,7 +101,7 @@ def test_folders_that_are_applied_exist() -> None:
 
 @pytest.mark.parametrize("folder", [folder.split("/")[1] for folder in COMPONENTS])
 def test_every_component_is_explained(folder: str) -> None:
-    """Each component is named to operators."""
+    """The pages mention every component."""
     assert f"`{folder}`" in TEXT
 
 
@@ -113,12 +113,12 @@ def _secrets() -> Iterator[str]:
 
 
 def test_every_secret_is_explained() -> None:
-    """Each Secret that a manifest names stands in the table of Secrets."""
+    """The table of Secrets lists exactly those that the manifests name."""
     assert set(_secrets()) == set(re.findall(r"^\| `(antecedent-\w+)` \| `", TEXT, re.MULTILINE))
 
 
 def test_overlay_of_ones_own() -> None:
-    """The overlay that the page shows as an example is one: GPUs, KEDA, a Gateway, a volume and traces go together."""
+    """The page's example overlay is valid: GPUs, KEDA, a Gateway, a volume and monitoring work together."""
     manifests = render(DOCUMENTED)
     pod = service_pod(manifests)
     assert pod.containers[0]["image"] == "registry.example.com/antecedent:0.1.0-cuda"
@@ -129,7 +129,7 @@ def test_overlay_of_ones_own() -> None:
 
 
 def test_job_that_fills_the_volume() -> None:
-    """It fits the schema, runs under the restrictions of the service's pods, and writes to the component's claim."""
+    """It conforms to the schema, has the same restrictions as the service's pods, and uses the component's claim."""
     (example,) = re.findall(r"^```yaml\n(apiVersion: batch/v1.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     job = yaml.safe_load(example)
     kubernetes_validate.validate(job, kubernetes_validate.latest_version(), strict=True)
@@ -141,14 +141,14 @@ def test_job_that_fills_the_volume() -> None:
 
 
 def _who(pod: Pod) -> list[object]:
-    """What decides who a pod is and what it may."""
+    """The fields that determine a pod's identity and rights."""
     user = {name: value for name, value in pod.spec["securityContext"].items() if name != "fsGroupChangePolicy"}
     names = ("serviceAccountName", "automountServiceAccountToken", "enableServiceLinks")
     return [user, pod.containers[0]["securityContext"], *(pod.spec[name] for name in names)]
 
 
 def test_pod_that_fills_a_claim() -> None:
-    """It fits the schema, is in the jobs' namespace who the jobs are, and mounts a claim of theirs as they do."""
+    """It conforms to the schema, has the jobs' namespace, identity and rights, and mounts their claim as they do."""
     (example,) = re.findall(r"^```yaml\n(apiVersion: v1\nkind: Pod.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     manifest = yaml.safe_load(example)
     kubernetes_validate.validate(manifest, kubernetes_validate.latest_version(), strict=True)
@@ -164,14 +164,14 @@ def test_pod_that_fills_a_claim() -> None:
 
 @pytest.mark.parametrize("folder", JOBS)
 def test_deletion_of_a_folder_takes_all_claims(folder: str) -> None:
-    """The folder of each job makes the namespace that it shares with the others: who deletes it is told what goes."""
+    """Each job's folder contains the namespace that all jobs share, so the page warns what deleting it removes."""
     assert of_kind(render(folder), "Namespace")
     (told,) = re.findall(r"`kubectl delete -k`[^.]*\.", TEXT)
     assert "deletes the namespace, and with it the claims of all" in told
 
 
 def test_addresses_that_are_made_up_are_named() -> None:
-    """What no overlay could guess, a component has an example of: the page says which field it is, and its value."""
+    """For values that depend on the cluster the components have examples; the page names these fields and values."""
     (parent,) = named(render("components/gateway"), "HTTPRoute", "antecedent")["spec"]["parentRefs"]
     assert f"(`parentRefs`: `{parent['name']}` in the namespace `{parent['namespace']}`" in TEXT
     scaled = named(render("components/keda"), "ScaledObject", "antecedent")["spec"]
@@ -183,7 +183,7 @@ def test_addresses_that_are_made_up_are_named() -> None:
 
 @pytest.mark.parametrize("folder", JOBS)
 def test_images_of_jobs_come_from_a_registry(folder: str) -> None:
-    """The page says which image a job takes; an overlay with the name of a registry does for every container."""
+    """One `images` entry with a registry covers all containers of a job, and the page says which image it takes."""
     made = ROOT / "build" / "kustomizations" / Path(folder).name
     overlay = {
         "resources": [os.path.relpath(DEPLOY / folder, made)],
@@ -200,7 +200,7 @@ def test_images_of_jobs_come_from_a_registry(folder: str) -> None:
 @needs_kubectl
 @pytest.mark.parametrize("folder", JOBS)
 def test_command_that_lets_a_job_go(folder: str, tmp_path: Path) -> None:
-    """For each job there is a command, and it takes back that the job is suspended, and nothing else."""
+    """Each job has a command that resumes it and changes nothing else."""
     (job,) = [each for each in render(folder) if each["kind"].endswith("Job")]
     asked = f" patch {job['kind'].lower()} {job['metadata']['name']} "
     (command,) = [command for command in _commands() if asked in command]

@@ -1,4 +1,4 @@
-"""Manifests that a cluster accepts: the schemas of Kubernetes, oldest and newest, and what refers to what."""
+"""Whether a cluster would accept the manifests: schemas of the oldest and newest Kubernetes, and references."""
 
 import json
 from functools import cache
@@ -14,17 +14,17 @@ from tests.support.servers import ROOT
 
 ALL = (*OVERLAYS, *JOBS, *COMPONENTS)
 OLDEST = "1.30"
-"""The first with the preStop hook `sleep`; docs/kubernetes.md says so."""
+"""The first version with the preStop hook `sleep`, as docs/kubernetes.md says."""
 CUSTOM = {"ServiceMonitor", "PrometheusRule", "ScaledObject", "HTTPRoute", "PyTorchJob", "RayJob"}
 CLUSTER_WIDE = {"Namespace"}
 OF_OTHERS = {"acme.cert-manager.io/http01-solver": "true"}
-"""The label of pods that a policy is for and no manifest of ours makes: cert-manager does."""
+"""The label of pods that cert-manager makes, for which we have a policy but no manifest."""
 
 
 @pytest.mark.parametrize("version", [OLDEST, kubernetes_validate.latest_version()])
 @pytest.mark.parametrize("folder", ALL)
 def test_schema(folder: str, version: str) -> None:
-    """Every manifest has the fields of its kind and no others, pods in custom resources included."""
+    """Every manifest has only valid fields for its kind; this includes pods in custom resources."""
     manifests = render(folder)
     for manifest in manifests:
         if manifest["kind"] not in CUSTOM:
@@ -36,19 +36,19 @@ def test_schema(folder: str, version: str) -> None:
 
 @cache
 def _validate(manifest: str, version: str) -> None:
-    """Each manifest once, though it is in several folders: the schemas are read anew each time."""
+    """Cached, since validation reads the schemas each time and many manifests are in several folders."""
     kubernetes_validate.validate(json.loads(manifest), version, strict=True)
 
 
 def test_every_folder_is_tested() -> None:
-    """No kustomization is left out of these tests."""
+    """These tests cover every kustomization."""
     folders = {file.parent.relative_to(DEPLOY).as_posix() for file in DEPLOY.rglob("kustomization.yaml")}
-    assert folders - set(ALL) == {"base", "alerts", "dashboards", "jobs/base"}  # which others are made of
+    assert folders - set(ALL) == {"base", "alerts", "dashboards", "jobs/base"}  # parts of others
 
 
 @pytest.mark.parametrize("folder", ALL)
 def test_all_in_one_namespace(folder: str) -> None:
-    """Everything is in the namespace that is made with it."""
+    """Everything is in the namespace that the folder creates."""
     manifests = render(folder)
     (namespace,) = of_kind(manifests, "Namespace")
     for manifest in manifests:
@@ -57,7 +57,7 @@ def test_all_in_one_namespace(folder: str) -> None:
 
 
 def _selectors(manifest: Manifest) -> Manifest | None:
-    """The labels by which a manifest finds pods, if it does and names any."""
+    """The labels by which a manifest selects pods, if any."""
     spec = manifest.get("spec", {})
     labels: Manifest | None = None
     match manifest["kind"]:
@@ -72,7 +72,7 @@ def _selectors(manifest: Manifest) -> Manifest | None:
 
 @pytest.mark.parametrize("folder", ALL)
 def test_selectors_find_pods(folder: str) -> None:
-    """What looks for pods by their labels finds some; what spreads pods counts its own."""
+    """Every selector matches some pods; a topology spread constraint matches its own pod."""
     manifests = render(folder)
     found = list(pods(manifests))
     for manifest in manifests:
@@ -86,7 +86,7 @@ def test_selectors_find_pods(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", ALL)
 def test_policies_and_services_name_ports_of_their_pods(folder: str) -> None:
-    """A Service leads to a port that its pods have, and a policy lets in at one."""
+    """Services and the ingress rules of policies use ports that their pods have."""
     manifests = render(folder)
     for service in of_kind(manifests, "Service"):
         for pod in (pod for pod in pods(manifests) if selects(service["spec"]["selector"], pod)):
@@ -105,7 +105,7 @@ def _ports(pod: Pod) -> set[object]:
 
 @pytest.mark.parametrize("folder", ALL)
 def test_routes_lead_to_the_service(folder: str) -> None:
-    """Ingress and HTTPRoute publish the two APIs alone, to a Service that there is, at a port that it has."""
+    """Ingress and HTTPRoute publish only the APIs, and lead to an existing Service and port."""
     manifests = render(folder)
     paths, backends = [], []
     for ingress in of_kind(manifests, "Ingress"):
@@ -127,7 +127,7 @@ def test_routes_lead_to_the_service(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", ALL)
 def test_autoscalers_have_their_way(folder: str) -> None:
-    """What scales names a workload that there is, and no manifest sets the replicas that it has chosen."""
+    """An autoscaler names an existing workload, whose manifest does not set the number of replicas."""
     manifests = render(folder)
     for scaler in (*of_kind(manifests, "HorizontalPodAutoscaler"), *of_kind(manifests, "ScaledObject")):
         target = scaler["spec"]["scaleTargetRef"]
@@ -137,7 +137,7 @@ def test_autoscalers_have_their_way(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", [folder for folder in ALL if folder.endswith(("production", "monitoring"))])
 def test_prometheus_finds_the_service(folder: str) -> None:
-    """The ServiceMonitor selects the Service, names its port, and takes the job's name from a label that it has."""
+    """The ServiceMonitor selects the Service, names its port, and takes the job name from one of its labels."""
     manifests = render(folder)
     (monitor,) = of_kind(manifests, "ServiceMonitor")
     (service,) = [each for each in of_kind(manifests, "Service") if _monitors(monitor, each)]
@@ -153,20 +153,20 @@ def _monitors(monitor: Manifest, service: Manifest) -> bool:
 
 @pytest.mark.parametrize("folder", JOBS)
 def test_jobs_wait_until_their_claims_are_filled(folder: str) -> None:
-    """A claim is made empty, beside the job that reads it: so the job is there, but starts nothing."""
+    """Claims are created empty along with the job that reads them, so the job is suspended at first."""
     (job,) = [each for each in render(folder) if each["kind"] in {"Job", "PyTorchJob", "RayJob"}]
     assert job["spec"].get("runPolicy", job["spec"]).get("suspend") is True
 
 
 def test_ray_is_the_pinned_one() -> None:
-    """The operator is told the version of Ray that the image has."""
+    """The manifest states the version of Ray that is in the image."""
     (job,) = of_kind(render("jobs/bulk-translation"), "RayJob")
     pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert f"ray=={job['spec']['rayClusterSpec']['rayVersion']}" in pinned
 
 
 def test_commands_of_jobs_are_commands() -> None:
-    """What the jobs run is what the command line understands: its commands, options and values."""
+    """The command line accepts the commands, options and values of the jobs."""
     (ray,) = of_kind(render("jobs/bulk-translation"), "RayJob")
     (single,) = pods(of_kind(render("jobs/training"), "Job"))
     several = list(pods(of_kind(render("jobs/distributed-training"), "PyTorchJob")))
@@ -175,4 +175,4 @@ def test_commands_of_jobs_are_commands() -> None:
         name, *arguments = command[command.index("models") + 1 :]
         group = get_command(app)
         assert isinstance(group, TyperGroup)
-        group.commands[name].make_context(name, arguments)  # an option that there is not would end it
+        group.commands[name].make_context(name, arguments)  # fails for an unknown option

@@ -1,4 +1,4 @@
-"""Rules that every pod keeps, whoever adds one."""
+"""Rules that every pod must follow, including future ones."""
 
 import re
 import tomllib
@@ -35,7 +35,7 @@ every_folder = pytest.mark.parametrize("folder", ALL)
 
 @every_folder
 def test_nothing_runs_as_root(folder: str) -> None:
-    """Every pod has a user and the default seccomp profile; no container gains a right or writes to its root."""
+    """Every pod has a non-root user and the default seccomp profile; no container gains rights or writes to its /."""
     for pod in pods(render(folder)):
         context = pod.spec["securityContext"]
         assert context["runAsNonRoot"]
@@ -47,7 +47,7 @@ def test_nothing_runs_as_root(folder: str) -> None:
 
 @every_folder
 def test_nothing_of_the_node_is_shared(folder: str) -> None:
-    """No pod sees the node's files, network or processes."""
+    """No pod has access to the node's files, network or processes."""
     for pod in pods(render(folder)):
         assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.spec.keys()
         assert not [volume for volume in pod.spec.get("volumes", ()) if "hostPath" in volume]
@@ -56,7 +56,7 @@ def test_nothing_of_the_node_is_shared(folder: str) -> None:
 
 @every_folder
 def test_no_pod_has_a_token(folder: str) -> None:
-    """Every pod has a ServiceAccount of ours, which gives it no access to the cluster."""
+    """Every pod has its own ServiceAccount, which gives it no access to the cluster."""
     manifests = render(folder)
     accounts = {account["metadata"]["name"]: account for account in of_kind(manifests, "ServiceAccount")}
     for pod in pods(manifests):
@@ -66,13 +66,13 @@ def test_no_pod_has_a_token(folder: str) -> None:
 
 @every_folder
 def test_services_do_not_set_variables(folder: str) -> None:
-    """A Service called antecedent would otherwise set ANTECEDENT_PORT in every pod that starts after it."""
+    """Otherwise a Service named antecedent would set ANTECEDENT_PORT in every pod that starts after it."""
     assert all(pod.spec["enableServiceLinks"] is False for pod in pods(render(folder)))
 
 
 @every_folder
 def test_every_container_has_limits(folder: str) -> None:
-    """Each container says what it needs, and gets no more memory than that."""
+    """Every container requests what it needs, and is limited to the memory that it requests."""
     for pod in pods(render(folder)):
         for container in pod.containers:
             resources = container["resources"]
@@ -83,7 +83,7 @@ def test_every_container_has_limits(folder: str) -> None:
 
 @every_folder
 def test_what_serves_has_probes(folder: str) -> None:
-    """Each container that serves has all three probes, at ports that it has."""
+    """Every serving container has all three probes, at ports that it has."""
     for pod in (pod for pod in pods(render(folder)) if pod.serves):
         for container in pod.spec["containers"]:
             ports = {port[field] for port in container["ports"] for field in ("name", "containerPort")}
@@ -94,7 +94,7 @@ def test_what_serves_has_probes(folder: str) -> None:
 
 @every_folder
 def test_images_are_releases(folder: str) -> None:
-    """Every image has a tag that stays what it is; ours are of this release."""
+    """Every image has a version as its tag; ours have that of this release."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     for image in (container["image"] for pod in pods(render(folder)) for container in pod.containers):
         name, _, tag = image.rpartition(":")
@@ -104,7 +104,7 @@ def test_images_are_releases(folder: str) -> None:
 
 @every_folder
 def test_mounts_have_volumes(folder: str) -> None:
-    """What is mounted is there: volumes in the pod; claims and ConfigMaps beside it; /tmp, as the root is read-only."""
+    """Mounted volumes, claims and ConfigMaps exist; /tmp is always mounted, as the root is read-only."""
     manifests = render(folder)
     for pod in pods(manifests):
         volumes = {volume["name"]: volume for volume in pod.spec.get("volumes", ())}
@@ -135,7 +135,7 @@ def _config_maps(pod: Pod) -> set[str]:
 
 @every_folder
 def test_no_traffic_but_what_is_allowed(folder: str) -> None:
-    """A policy without rules holds for every pod, in both directions; no other one lets anybody in or out anywhere."""
+    """An empty policy denies all traffic of every pod by default; no other rule allows arbitrary sources or targets."""
     policies = of_kind(render(folder), "NetworkPolicy")
     everything = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     assert [policy["metadata"]["name"] for policy in policies if policy["spec"] == everything] == ["default-deny"]
@@ -148,7 +148,7 @@ def test_no_traffic_but_what_is_allowed(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", OVERLAYS)
 def test_service_reaches_its_redis(folder: str) -> None:
-    """Nothing leaves unless a policy lets it: one lets the service out to Redis, and to sentinels but in a trial."""
+    """A policy allows the service to reach Redis and, except in the trial, sentinels."""
     manifests = render(folder)
     wanted = {6379} if of_kind(manifests, "StatefulSet") else {6379, 26379}
     assert any(wanted <= _ports(rule) for rule in _ways_out(manifests, service_pod(manifests)))
@@ -166,7 +166,7 @@ def _ways_out(manifests: Sequence[Manifest], pod: Pod) -> list[Manifest]:
 
 @pytest.mark.parametrize("folder", ["components/ingress", "overlays/production", ON_GPUS])
 def test_challenges_of_certificates_are_let_in(folder: str) -> None:
-    """Whoever may call the service may call the pod with which cert-manager answers HTTP-01, at its port alone."""
+    """The service's callers may also reach, at its port only, the pod with which cert-manager answers HTTP-01."""
     manifests = render(folder)
     callers = named(manifests, "NetworkPolicy", "antecedent-callers")["spec"]["ingress"]
     challenges = named(manifests, "NetworkPolicy", "certificate-challenges")["spec"]
@@ -176,13 +176,13 @@ def test_challenges_of_certificates_are_let_in(folder: str) -> None:
 
 @every_folder
 def test_evictions_leave_replicas(folder: str) -> None:
-    """Each Deployment has a budget of disruptions."""
+    """Every Deployment has a PodDisruptionBudget."""
     manifests = render(folder)
     budgets = [budget["spec"]["selector"] for budget in of_kind(manifests, "PodDisruptionBudget")]
     assert all(deployment["spec"]["selector"] in budgets for deployment in of_kind(manifests, "Deployment"))
 
 
 def test_no_secrets_in_the_repository() -> None:
-    """Passwords and keys are made where they are used; nothing here holds or generates one."""
+    """Passwords and keys are made where they are used; no manifest contains or generates any."""
     for file in DEPLOY.rglob("*.yaml"):
         assert not re.search(r"^kind: Secret$|^secretGenerator:", file.read_text(), re.MULTILINE), file

@@ -1,4 +1,4 @@
-"""The settings that the manifests give are settings of the service, and fit the rest of the manifest."""
+"""The settings in the manifests are valid for the service and agree with the rest of each manifest."""
 
 import re
 from math import ceil
@@ -15,12 +15,12 @@ from tests.support.servers import ROOT
 ALL = (*OVERLAYS, *COMPONENTS)
 SECRETS = {("antecedent-redis", "url"): "redis://antecedent-redis:6379"}
 HTTP_PROCESS_MIB = 1024
-"""Room for the HTTP process, and for a worker that is being replaced."""
+"""Memory for the HTTP process and for a worker that is being replaced."""
 every_folder = pytest.mark.parametrize("folder", ALL)
 
 
 def settings_of(folder: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """What the service would be given, read as it reads it."""
+    """The settings of the service in a folder, read as the service would read them."""
     manifests = render(folder)
     for name, value in environment(manifests, service_pod(manifests), SECRETS).items():
         monkeypatch.setenv(name, value)
@@ -29,7 +29,7 @@ def settings_of(folder: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 @every_folder
 def test_every_setting_exists(folder: str) -> None:
-    """No variable is misspelt, or left over from a setting that is gone."""
+    """No variable is misspelt or belongs to a setting that no longer exists."""
     manifests = render(folder)
     known = {PREFIX + name.upper() for name in Settings.model_fields}
     assert environment(manifests, service_pod(manifests), SECRETS).keys() <= known
@@ -37,7 +37,7 @@ def test_every_setting_exists(folder: str) -> None:
 
 @every_folder
 def test_service_would_start(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The service accepts the settings, on an address that others reach, with keys and a Redis of all replicas."""
+    """The service accepts the settings, listens on all addresses, and keeps keys in Redis."""
     settings = settings_of(folder, monkeypatch)
     assert settings.host == "0.0.0.0"
     assert settings.keys == "redis"
@@ -45,7 +45,7 @@ def test_service_would_start(folder: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 @every_folder
 def test_secret_settings_come_from_secrets(folder: str) -> None:
-    """What a setting calls a secret, no ConfigMap and no manifest holds."""
+    """No ConfigMap or manifest contains the value of a secret setting."""
     manifests = render(folder)
     secret = {PREFIX + name.upper() for name, field in Settings.model_fields.items() if _is_secret(field.annotation)}
     assert f"{PREFIX}REDIS_URL" in secret
@@ -62,14 +62,14 @@ def _is_secret(annotation: object) -> bool:
 
 @every_folder
 def test_port_is_the_containers(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The service listens where the container says that it does."""
+    """The service listens on the port that the container declares."""
     (container,) = service_pod(render(folder)).spec["containers"]
     assert container["ports"] == [{"name": "http", "containerPort": settings_of(folder, monkeypatch).port}]
 
 
 @every_folder
 def test_files_are_mounted(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The password's file is in a folder that the Secret is mounted as, whole, so that a new one arrives."""
+    """The password file is in a folder where the whole Secret is mounted, so that updates arrive."""
     pod = service_pod(render(folder))
     file = settings_of(folder, monkeypatch).redis_password_file
     assert file is not None
@@ -81,7 +81,7 @@ def test_files_are_mounted(folder: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 @every_folder
 def test_grace_covers_the_drain(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod is killed only after it has left the endpoints, finished what was in flight, and let clients read it."""
+    """The grace period covers leaving the endpoints, finishing requests in flight, and letting slow clients read."""
     spec = service_pod(render(folder)).spec
     leaving = spec["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
     drain = settings_of(folder, monkeypatch).drain_seconds
@@ -90,7 +90,7 @@ def test_grace_covers_the_drain(folder: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @every_folder
 def test_load_test_gives_a_replica_no_more_time_than_kubernetes(folder: str) -> None:
-    """The preStop hook comes before SIGTERM, and its time out of the same grace."""
+    """The preStop hook precedes SIGTERM and uses up part of the grace period."""
     spec = service_pod(render(folder)).spec
     leaving = spec["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
     assert spec["terminationGracePeriodSeconds"] - leaving >= GRACE_SECONDS
@@ -98,7 +98,7 @@ def test_load_test_gives_a_replica_no_more_time_than_kubernetes(folder: str) -> 
 
 @every_folder
 def test_start_may_take_as_long_as_its_workers_may(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The startup probe gives up no sooner than the service itself."""
+    """The startup probe does not give up before the service itself does."""
     probe = service_pod(render(folder)).spec["containers"][0]["startupProbe"]
     settings = settings_of(folder, monkeypatch)
     assert probe["periodSeconds"] * probe["failureThreshold"] >= 2 * settings.worker_start_seconds
@@ -106,10 +106,10 @@ def test_start_may_take_as_long_as_its_workers_may(folder: str, monkeypatch: pyt
 
 @every_folder
 def test_memory_has_room_for_the_workers(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers are replaced before the pod is killed for their memory, also while one model takes another's place."""
+    """Growing workers are replaced before the pod is killed for their memory, even while models are being swapped."""
     settings = settings_of(folder, monkeypatch)
     assert settings.worker_memory_mib is not None
-    models = len(settings.bundles) + (settings.bundle_root is not None)  # model changes: one more than is served
+    models = len(settings.bundles) + (settings.bundle_root is not None)  # a change of models needs room for one more
     assert _memory_mib(folder) >= models * settings.workers * settings.worker_memory_mib + HTTP_PROCESS_MIB
 
 
@@ -121,7 +121,7 @@ def _memory_mib(folder: str) -> int:
 
 
 def test_table_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page says of each size what the manifests do, and what it takes where no model is changed while it serves."""
+    """The page's table agrees with the manifests, and gives the memory needed if models are never changed."""
     row = re.compile(r"^\|.* `(overlays/\w+)` \| (\d+) \| (\d+) MiB \| (\d+)Gi \| (\d+)Gi \|$", re.MULTILINE)
     rows = row.findall((ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8"))
     assert [folder for folder, *_ in rows] == ["overlays/cpu", "overlays/production", "overlays/gpu"]
@@ -134,7 +134,7 @@ def test_table_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_production_on_gpus() -> None:
-    """With the component, `production` has the image with CUDA from its registry, and what a pod with a GPU needs."""
+    """With the component, `production` uses the CUDA image from its registry and the resources of a GPU pod."""
     (made,), (alone,) = (service_pod(render(folder)).spec["containers"] for folder in (ON_GPUS, "components/cuda"))
     assert made["image"] == f"registry.example.com/{alone['image']}"
     assert alone["image"].endswith("-cuda")
@@ -143,7 +143,7 @@ def test_production_on_gpus() -> None:
 
 @every_folder
 def test_a_worker_for_each_core_or_gpu(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On CPUs there are as many workers as cores, on GPUs as GPUs, and a device is asked for where one is used."""
+    """There is a worker for each requested core or, on GPUs, for each GPU, and the device setting matches."""
     resources = service_pod(render(folder)).spec["containers"][0]["resources"]
     limits, settings = resources["limits"], settings_of(folder, monkeypatch)
     assert settings.device == ("cuda" if "nvidia.com/gpu" in limits else "cpu")
@@ -153,7 +153,7 @@ def test_a_worker_for_each_core_or_gpu(folder: str, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("folder", ["overlays/production", "components/ingress"])
 def test_ingress_fits_the_limits(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The proxy takes bodies as large as the service does, and waits longer than streams and events are silent."""
+    """The proxy accepts bodies as large as the service does, and its timeouts exceed the silences of streams."""
     annotations = _annotations(named(render(folder), "Ingress", "antecedent"))
     settings = settings_of(folder, monkeypatch)
     assert annotations["client-max-body-size"] == f"{settings.max_file_bytes // 2**20 + 1}m"

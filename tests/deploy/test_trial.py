@@ -1,4 +1,4 @@
-"""The trial, as far as it goes without a cluster: its Redis and the service run for real, as the manifests say."""
+"""The trial, as far as possible without a cluster: its Redis and the service really run as the manifests say."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ MANIFESTS = "overlays/cpu"
 
 @pytest.fixture
 def password_file(tmp_path: Path) -> Path:
-    """Where the Secret is mounted."""
+    """Stands for the mounted Secret."""
     file = tmp_path / "password"
     file.write_text(PASSWORD)
     return file
@@ -29,7 +29,7 @@ def password_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def trial_redis(tmp_path: Path, password_file: Path) -> Iterator[redis.Redis]:
-    """The Redis of the StatefulSet: its own command and configuration, at a port and in a folder of the test's own."""
+    """The StatefulSet's Redis, with its command and configuration, but a port and folder of the test's own."""
     manifests = render(MANIFESTS)
     (pod,) = pods([named(manifests, "StatefulSet", "antecedent-redis")])
     (container,) = pod.containers
@@ -47,7 +47,7 @@ def trial_redis(tmp_path: Path, password_file: Path) -> Iterator[redis.Redis]:
         with redis.Redis(port=port, password=PASSWORD) as client:
             wait_for_redis(client)
             yield client
-        process.terminate()  # reaches Redis only if the shell has become it
+        process.terminate()  # reaches Redis only if the shell has exec'ed it
         assert process.wait(30) == 0
 
 
@@ -58,7 +58,7 @@ def _with(moved: Mapping[str, str], text: str) -> str:
 
 
 def test_redis_keeps_what_it_has_and_asks_for_the_password(trial_redis: redis.Redis) -> None:
-    """It writes a file, evicts nothing, and lets nobody in without the password, which no process shows."""
+    """It persists data, evicts nothing, and requires the password, which is not visible in its command line."""
     wanted = {"appendonly": "yes", "maxmemory-policy": "noeviction", "maxmemory": str(512 * 2**20)}
     assert {name: trial_redis.config_get(name)[name] for name in wanted} == wanted
     with redis.Redis(port=_port(trial_redis)) as stranger, pytest.raises(redis.AuthenticationError):
@@ -74,7 +74,7 @@ def _port(client: redis.Redis) -> int:
 
 @pytest.fixture
 def settings(tmp_path: Path, trial_redis: redis.Redis, password_file: Path) -> dict[str, str]:
-    """Those of the Deployment, with the addresses and folders of this machine."""
+    """The Deployment's settings, with addresses and folders of this machine."""
     manifests = render(MANIFESTS)
     bundle(tmp_path / "models" / "ja-en", name="ja-en")
     url = f"redis://127.0.0.1:{_port(trial_redis)}"
@@ -89,12 +89,12 @@ def settings(tmp_path: Path, trial_redis: redis.Redis, password_file: Path) -> d
 
 @pytest.fixture
 def service(replicas: Replicas, settings: dict[str, str]) -> Replica:
-    """The service, started with them."""
+    """The service, started with these settings."""
     return replicas.new(**{name.removeprefix("ANTECEDENT_").lower(): value for name, value in settings.items()}).start()
 
 
 def test_service_is_what_the_manifests_say(service: Replica, settings: dict[str, str]) -> None:
-    """With these settings it starts, answers every probe and Prometheus, and translates for a new key."""
+    """The service starts, answers every probe and Prometheus, and translates for a new key."""
     manifests = render(MANIFESTS)
     (container,) = service_pod(manifests).containers
     made = subprocess.run(  # as `kubectl exec deploy/antecedent -- python -m service.keys create` does
