@@ -1,4 +1,4 @@
-"""A client that a program makes from the OpenAPI document, against a real server."""
+"""A client generated from the OpenAPI document, against a real server."""
 
 import asyncio
 import importlib
@@ -20,13 +20,13 @@ PACKAGE = "generated_antecedent_client"
 
 @pytest.fixture(scope="module")
 def url(shared_replicas: Replicas, redis_server: RedisServer) -> str:
-    """A service that is running."""
+    """The URL of a running service."""
     return shared_replicas.new(redis_url=redis_server.url).start().url
 
 
 @pytest.fixture(scope="module")
 def generated(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The client's package, which can be imported; no part of the document has made the generator warn."""
+    """Generate the client's package, without any warnings, and make it importable."""
     folder = tmp_path_factory.mktemp("client")
     (folder / "config.yaml").write_text("post_hooks: []\n")
     command = [str(Path(sys.executable).with_name("openapi-python-client")), "generate", "--fail-on-warning"]
@@ -52,7 +52,7 @@ def part(name: str) -> Any:
 
 @pytest.mark.usefixtures("generated")
 def test_generated_client_translates_a_document_and_a_session(url: str) -> None:
-    """Every call takes and gives the classes of the document, errors included."""
+    """Every call takes and returns the document's classes, including errors."""
     bodies = part("models")
     with part("client").Client(base_url=url, httpx_args={"trust_env": False}) as client:
         request = bodies.DocumentRequest(source_lang="ja", target_lang="en", sentences=SENTENCES[:2])
@@ -84,7 +84,7 @@ def test_generated_client_translates_a_document_and_a_session(url: str) -> None:
 
 @pytest.mark.usefixtures("generated")
 def test_generated_client_translates_a_file(url: str) -> None:
-    """The form of the document is one that it can fill in, a glossary included."""
+    """It can fill in the form that the document describes, including a glossary."""
     bodies = part("models")
     with part("client").Client(base_url=url, httpx_args={"trust_env": False}) as client:
         form = bodies.FileForm(
@@ -107,7 +107,7 @@ def test_generated_client_translates_a_file(url: str) -> None:
 
 @pytest.mark.usefixtures("generated")
 async def test_generated_client_has_calls_for_asyncio(url: str) -> None:
-    """Documents that are sent at the same time, over one client, get each its own answer."""
+    """Documents sent concurrently over one client each get their own answer."""
     bodies, call = part("models"), part("api.documents.translate_document").asyncio
     async with part("client").Client(base_url=url, httpx_args={"trust_env": False}) as client:
         requests = [bodies.DocumentRequest(source_lang="ja", target_lang="en", sentences=[text]) for text in SENTENCES]

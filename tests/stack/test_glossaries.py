@@ -1,4 +1,4 @@
-"""Glossaries of documents and of sessions: each sentence is translated with those of the terms that it has."""
+"""Glossaries of documents and sessions: each sentence is translated with the terms that occur in it."""
 
 from collections.abc import Iterator
 
@@ -15,12 +15,12 @@ from tests.support.streams import opened
 GLOSSARY = [{"source": "紫式部", "target": "Lady Murasaki"}, {"source": "源氏物語", "target": "Story of Genji"}]
 SENTENCES = ["紫式部は来た。", "源氏物語を書いた。", "座った。"]
 SAID = ["LADY MURASAKIは来た。", "STORY OF GENJIを書いた。", "座った。"]
-"""By a runtime that says a term where it stands as it is."""
+"""Translations by the stand-in runtime, which inserts terms where they occur."""
 
 
 @pytest.fixture(scope="module")
 def two(shared_replicas: Replicas, redis_server: RedisServer) -> Iterator[tuple[httpx.Client, httpx.Client]]:
-    """Clients of two replicas with one Redis."""
+    """Clients of two replicas that share a Redis."""
     settings = {
         "redis_url": redis_server.url,
         "max_glossary_terms": "3",
@@ -34,7 +34,7 @@ def two(shared_replicas: Replicas, redis_server: RedisServer) -> Iterator[tuple[
 
 @pytest.fixture
 def client(two: tuple[httpx.Client, httpx.Client]) -> httpx.Client:
-    """One of them."""
+    """The client of the first replica."""
     return two[0]
 
 
@@ -44,7 +44,7 @@ def said(answers: list[dict[str, str]]) -> list[str]:
 
 
 def test_sentences_of_a_document_have_their_terms(client: httpx.Client) -> None:
-    """As text, as sentences, and as events; what precedes is read as it is."""
+    """Terms apply to documents as text, as sentences and as events, but not to preceding sentences as context."""
     sentences = translate(client, *SENTENCES, glossary=GLOSSARY).json()["sentences"]
     assert said(sentences) == SAID
     assert sentences[2]["translation"] == "座った。 [紫式部は来た。 | 源氏物語を書いた。]"
@@ -56,7 +56,7 @@ def test_sentences_of_a_document_have_their_terms(client: httpx.Client) -> None:
 
 
 def test_a_session_keeps_its_glossary(two: tuple[httpx.Client, httpx.Client]) -> None:
-    """For all of its sentences and on every replica; a retry of its beginning has to have the same."""
+    """The glossary applies to all sentences on every replica; a retry of the creation must have the same one."""
     one, other = two
     key = {"Idempotency-Key": "with a glossary"}
     begun = [one.post("/v1/sessions", json=PAIR | {"glossary": terms}, headers=key) for terms in (GLOSSARY, GLOSSARY)]
@@ -71,14 +71,14 @@ def test_a_session_keeps_its_glossary(two: tuple[httpx.Client, httpx.Client]) ->
 
 
 def test_a_stream_says_the_terms_of_its_session(client: httpx.Client) -> None:
-    """Over its WebSocket."""
+    """The terms apply over a WebSocket, too."""
     with opened(str(client.base_url).rstrip("/"), begin(client, glossary=GLOSSARY)) as stream:
         stream.send_all(SENTENCES, 0)
         assert said(stream.receive_all(len(SENTENCES))) == SAID
 
 
 def test_a_session_of_an_earlier_release_has_none(client: httpx.Client, redis_server: RedisServer) -> None:
-    """It goes on as it began."""
+    """Such a session goes on without a glossary."""
     path = begin(client)
     with Redis.from_url(redis_server.url) as redis:
         redis.hdel(DocumentKey("default", path.rpartition("/")[2]).names()[0], "glossary")
@@ -102,7 +102,7 @@ def test_a_session_of_an_earlier_release_has_none(client: httpx.Client, redis_se
 )
 @pytest.mark.parametrize("path", ["/v1/documents", "/v1/sessions"])
 def test_what_is_no_glossary_is_refused(client: httpx.Client, path: str, glossary: object, detail: str) -> None:
-    """By what is wrong with it, and without its words."""
+    """The error says what is wrong without quoting the glossary."""
     body = PAIR | {"glossary": glossary} | ({"text": "a"} if path == "/v1/documents" else {})
     answer = client.post(path, json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_input")
@@ -110,6 +110,6 @@ def test_what_is_no_glossary_is_refused(client: httpx.Client, path: str, glossar
 
 
 def test_the_limit_is_told(client: httpx.Client) -> None:
-    """With the others."""
+    """It is listed with the other limits."""
     limits = client.get("/v1/info").json()["limits"]
     assert (limits["max_glossary_terms"], limits["max_glossary_characters"]) == (3, 450)

@@ -1,4 +1,4 @@
-"""What stands before every route: bodies, header fields, and pages of other origins, on a real server."""
+"""Checks before every route, on a real server: bodies, header fields, and pages of other origins."""
 
 import json
 import socket
@@ -24,13 +24,13 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 @pytest.fixture(scope="module")
 def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
-    """A replica that pages of one other origin may use."""
+    """A replica that pages of two other origins may use."""
     return shared_replicas.new(redis_url=redis_server.url, cors_origins=f"{APP}, https://other.example.org").start()
 
 
 @pytest.mark.parametrize("path", ["/v1/models/", "/v1/info/", "/health/live/"])
 def test_path_with_a_slash_too_many_is_not_found(client: httpx.Client, path: str) -> None:
-    """It is a problem like any other path that does not exist, and not redirected."""
+    """It gets a problem like any other unknown path, not a redirect."""
     answer = client.get(path)
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
@@ -55,7 +55,7 @@ def test_path_with_a_slash_too_many_is_not_found(client: httpx.Client, path: str
     ],
 )
 def test_every_answer_has_security_headers(client: httpx.Client, method: str, path: str, status: int) -> None:
-    """Pages of others can neither frame, sniff nor load an answer, and caches keep only pages, and ask."""
+    """Other sites' pages can neither frame, sniff nor load an answer; only pages are cached, and revalidated."""
     answer = client.request(method, path)
     assert answer.status_code == status
     headers = answer.headers
@@ -73,7 +73,7 @@ def test_every_answer_has_security_headers(client: httpx.Client, method: str, pa
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/page/main.js", "/docs/assets/swagger-ui.css"])
 def test_what_a_browser_has_of_a_page_is_not_sent_again(client: httpx.Client, path: str) -> None:
-    """It asks each time, since an update may have changed it; requests are counted by the page or its folder."""
+    """Browsers revalidate, since an update may have changed it; requests are counted by the page or its folder."""
     tag = client.get(path).headers["etag"]
     same = client.get(path, headers={"If-None-Match": tag})
     assert (same.status_code, same.content, same.headers["cache-control"]) == (304, b"", "no-cache")
@@ -93,7 +93,7 @@ def _with_bodies(client: httpx.Client) -> list[tuple[str, str]]:
 
 
 def test_every_body_is_strict_json(client: httpx.Client) -> None:
-    """No operation reads a body that is something else, whether it says so or not."""
+    """No operation accepts a body of another kind, whatever its declared type."""
     operations = _with_bodies(client)
     assert ("post", "/v1/documents") in operations
     for method, path in operations:
@@ -106,7 +106,7 @@ def test_every_body_is_strict_json(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize(("depth", "status"), [(16, 422), (17, 400), (1_000_000, 400)])
 def test_deep_json_is_refused_before_it_is_parsed(client: httpx.Client, depth: int, status: int) -> None:
-    """At most 16 levels reach the schema, which knows none of them."""
+    """At most 16 levels get as far as the schema, which then refuses them."""
     body = b'{"text": "[", "a": ' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
     answer = client.post("/v1/documents", content=body, headers=JSON)
     assert answer.status_code == status
@@ -114,7 +114,7 @@ def test_deep_json_is_refused_before_it_is_parsed(client: httpx.Client, depth: i
 
 
 def test_announced_body_is_refused_before_it_is_sent(replica: Replica) -> None:
-    """Whoever announces too much is told so without having sent a byte of it."""
+    """A client that announces too large a body is refused before it has sent any of it."""
     address = urlsplit(replica.url)
     with socket.create_connection((address.hostname, address.port or 80), timeout=60) as plain:
         fields = ["Host: localhost", "Content-Type: application/json", "Content-Length: 99999999"]
@@ -124,7 +124,7 @@ def test_announced_body_is_refused_before_it_is_sent(replica: Replica) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's own")
 def test_client_that_has_vanished_is_missed(replica: Replica) -> None:
-    """One without power ends no connection, so the kernel asks: 2 is the timer for that, 0 is none."""
+    """A client that loses power closes no connection, so keep-alive is on: timer 2 means that, 0 means no timer."""
     with connected(replica.url) as connection:
         ends = [f":{end[1]:04X}" for end in (connection.getpeername(), connection.getsockname())]
         rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
@@ -133,7 +133,7 @@ def test_client_that_has_vanished_is_missed(replica: Replica) -> None:
 
 
 def test_page_of_an_allowed_origin_may_call(client: httpx.Client) -> None:
-    """Its browser asks first, and lets it read what it needs to wait as it should; errors it can read too."""
+    """The preflight request succeeds; the page may read answers, errors, and the fields that say when to retry."""
     asked = {
         "Origin": APP,
         "Access-Control-Request-Method": "POST",
@@ -159,14 +159,14 @@ def test_page_of_an_allowed_origin_may_call(client: httpx.Client) -> None:
 
 
 def test_page_of_another_origin_may_not(client: httpx.Client) -> None:
-    """Its browser is told nothing that would let it."""
+    """Nothing in the answers would make its browser allow it."""
     headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
     assert client.options("/v1/documents", headers=headers).status_code == 400
     assert "access-control-allow-origin" not in client.get("/v1/models", headers=headers).headers
 
 
 def test_by_default_no_page_may(replicas: Replicas) -> None:
-    """Without a setting answers say nothing of CORS, and only the service's own pages open a WebSocket."""
+    """By default answers have no CORS headers, and only the service's own pages can open a WebSocket."""
     replica = replicas.new().start()
     with replica.client() as client:
         answer = client.get("/v1/models", headers={"Origin": APP})
@@ -176,7 +176,7 @@ def test_by_default_no_page_may(replicas: Replicas) -> None:
 
 
 def test_without_keys_the_service_has_no_other_name(replica: Replica, client: httpx.Client) -> None:
-    """A page that makes its name stand for this machine is refused, over HTTP and over a WebSocket."""
+    """A page whose host name was made to resolve to this machine is refused, over HTTP and WebSocket."""
     address = urlsplit(replica.url)
     assert client.get("/v1/models", headers={"Host": f"localhost:{address.port}"}).status_code == 200
     refused = client.get("/v1/models", headers={"Host": f"evil.example:{address.port}"})
@@ -188,7 +188,7 @@ def test_without_keys_the_service_has_no_other_name(replica: Replica, client: ht
 
 
 def _handshake(replica: Replica, session: str, origin: str | None) -> Response:
-    """What answers a WebSocket's handshake."""
+    """The answer to a WebSocket handshake."""
     url = replica.url.replace("http", "ws") + f"{session}/stream"
     try:
         with connect(url, origin=None if origin is None else Origin(origin), proxy=None) as socket:
@@ -202,7 +202,7 @@ def _handshake(replica: Replica, session: str, origin: str | None) -> Response:
 def test_websocket_of_another_origin_is_refused(
     replica: Replica, client: httpx.Client, origin: str | None, status: int
 ) -> None:
-    """A page cannot speak for whoever looks at it, unless its origin is allowed; what is no browser may."""
+    """A page cannot act on behalf of its visitor unless its origin is allowed; clients other than browsers may."""
     answer = _handshake(replica, begin(client), origin)
     assert answer.status_code == status
     assert "x-request-id" in answer.headers

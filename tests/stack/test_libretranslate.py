@@ -1,4 +1,4 @@
-"""LibreTranslate's own Python client, unchanged, against a real server."""
+"""LibreTranslate's own Python client, unmodified, against a real server."""
 
 import json
 import socket
@@ -22,24 +22,24 @@ PAIR = {"source": "ja", "target": "en"}
 
 @pytest.fixture(scope="module")
 def server(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
-    """A service that is running, and asks for no keys."""
+    """A running service without keys."""
     return shared_replicas.new(redis_url=redis_server.url).start()
 
 
 @pytest.fixture
 def client(server: Replica) -> LibreTranslateAPI:
-    """LibreTranslate's client, which is told of nothing but another address."""
+    """LibreTranslate's client, configured only with another address."""
     return LibreTranslateAPI(f"{server.url}/libretranslate")
 
 
 def test_sentences_of_a_text_are_in_context(client: LibreTranslateAPI) -> None:
-    """Each is translated after those before it."""
+    """Each sentence is translated in the context of those before it."""
     found = client.translate("".join(SENTENCES[:2]), "ja", "en")
     assert found == f"{expected(SENTENCES[0])} {expected(SENTENCES[1], SENTENCES[:1])}"
 
 
 def test_languages_are_told(client: LibreTranslateAPI) -> None:
-    """Those that are read or written, with those that are written for them; the client asks with a body."""
+    """Source and target languages are listed with their targets; the client's GET has a body."""
     assert client.languages() == [
         {"code": "en", "name": "English", "targets": []},
         {"code": "ja", "name": "Japanese", "targets": ["en"]},
@@ -48,7 +48,7 @@ def test_languages_are_told(client: LibreTranslateAPI) -> None:
 
 
 def test_list_is_answered_by_a_list(server: Replica) -> None:
-    """Each text is a document of its own; a list of one stays a list, and where there is no word, nothing changes."""
+    """Each text is a separate document; a list of one text gets a list, and a text without words stays."""
     with server.client() as http:
         several = http.post(PATH, json=PAIR | {"q": [*SENTENCES[:2], " "]}).json()
         one = http.post(PATH, json=PAIR | {"q": SENTENCES[:1]}).json()
@@ -57,14 +57,14 @@ def test_list_is_answered_by_a_list(server: Replica) -> None:
 
 
 def test_several_fields_of_a_form_are_a_list(server: Replica) -> None:
-    """As a form has it."""
+    """A form repeats a field to send a list."""
     with server.client() as http:
         found = http.post(PATH, data=PAIR | {"q": SENTENCES[:2], "format": "text"}).json()
     assert found == {"translatedText": [*map(expected, SENTENCES[:2])]}
 
 
 def test_every_way_in_which_clients_send_members(server: Replica) -> None:
-    """In the address, as deep-translator; in a form of several parts, as cURL from PHP; the key under another name."""
+    """In the URL (deep-translator), in a multipart form (cURL from PHP), and with another name for the key."""
     members = PAIR | {"q": SENTENCES[0], "api_key": ""}
     with server.client() as http:
         answers = [
@@ -82,7 +82,7 @@ def test_every_way_in_which_clients_send_members(server: Replica) -> None:
 
 
 def test_language_that_is_not_said(server: Replica) -> None:
-    """It is the one from which the target is translated, in which nobody has any confidence; else it is asked for."""
+    """The only source for the target is assumed, with confidence 0; if there is none, the error says so."""
     with server.client() as http:
         asked = {"source": "auto", "target": "en"}
         one = http.post(PATH, json=asked | {"q": SENTENCES[0]}).json()
@@ -96,7 +96,7 @@ def test_language_that_is_not_said(server: Replica) -> None:
 
 
 def test_texts_that_are_in_the_target_language_already(server: Replica) -> None:
-    """They come back as they are, in whatever language, as with LibreTranslate: clients ask for each user's."""
+    """As with LibreTranslate they come back unchanged, whatever the language: clients ask for each user's language."""
     asked = {"source": "en", "target": "EN", "alternatives": 2}
     with server.client() as http:
         one, several = (http.post(PATH, json=asked | {"q": q}) for q in ("It rains.", ["It rains.", " "]))
@@ -107,7 +107,7 @@ def test_texts_that_are_in_the_target_language_already(server: Replica) -> None:
 
 
 def test_language_that_is_detected(shared_replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
-    """Where several are translated into the target, by the texts; so for DeepL clients, too."""
+    """If the target has several source languages, the texts decide; this works for DeepL's clients as well."""
     pairs = [bundle(tmp_path / source, name=source, source=source, accent=f" ({source})") for source in ("de", "fr")]
     both = shared_replicas.new(redis_url=redis_server.url, bundles=":".join(map(str, pairs))).start()
     text = "Le chien court dans le jardin."
@@ -129,14 +129,14 @@ def test_language_that_is_detected(shared_replicas: Replicas, redis_server: Redi
 
 
 def test_context_is_read_before_each_text(server: Replica) -> None:
-    """A member of our own, for who writes the request."""
+    """`context` is an extension of ours, for those who write requests themselves."""
     with server.client() as http:
         found = http.post(PATH, json=PAIR | {"q": SENTENCES[1:3], "context": SENTENCES[0]}).json()["translatedText"]
     assert found == [expected(text, SENTENCES[:1]) for text in SENTENCES[1:3]]
 
 
 def test_what_is_empty_is_not_said(server: Replica) -> None:
-    """As with LibreTranslate, whose clients send members without a value."""
+    """LibreTranslate's clients send members without a value."""
     with server.client() as http:
         for members in ({"format": ""}, {"format": None}, {"alternatives": None}):
             found = http.post(PATH, json=PAIR | {"q": SENTENCES[0]} | members).json()
@@ -144,7 +144,7 @@ def test_what_is_empty_is_not_said(server: Replica) -> None:
 
 
 def test_alternatives_of_whole_texts(server: Replica) -> None:
-    """Each text with the next best translation of each sentence; where some are asked for, there is a list."""
+    """The n-th alternative of a text has the n-th of each sentence; if requested, there is always a list."""
     with server.client() as http:
         one = http.post(PATH, json=PAIR | {"q": "".join(SENTENCES[:2]), "alternatives": 2}).json()
         two = http.post(PATH, data=PAIR | {"q": [SENTENCES[0], " "], "alternatives": "1"}).json()
@@ -155,7 +155,7 @@ def test_alternatives_of_whole_texts(server: Replica) -> None:
 
 
 def test_tags_of_html_stay(server: Replica) -> None:
-    """What is asked for as HTML comes back as such, whose sentences end with its blocks; as text, it is text."""
+    """A request for HTML preserves the tags, and blocks end sentences."""
     with server.client() as http:
         page = f"<p class='a'>{SENTENCES[0]}</p>\n<p>{SENTENCES[1]}</p>"
         found = http.post(PATH, json=PAIR | {"q": page, "format": "html"}).json()["translatedText"]
@@ -180,7 +180,7 @@ def test_tags_of_html_stay(server: Replica) -> None:
     ids=lambda value: str(value)[:30],
 )
 def test_what_is_wrong_is_told_where_such_clients_look(server: Replica, members: dict[str, object], error: str) -> None:
-    """With 400 and in `error`, by the name of what they have sent."""
+    """The status is 400, and `error` names the wrong member."""
     with server.client() as http:
         answer = http.post(PATH, json=PAIR | members)
     assert answer.status_code == 400
@@ -189,7 +189,7 @@ def test_what_is_wrong_is_told_where_such_clients_look(server: Replica, members:
 
 
 def test_bodies_that_are_none(server: Replica) -> None:
-    """A page's form, another kind, nothing at all, and more than a body may have."""
+    """Refused are a web page's form, another content type, no body, and one that is too large."""
     with server.client() as http:
         page = http.post(PATH, data=PAIR | {"q": "あ"}, headers={"Origin": "https://example.org"})
         kind = http.post(PATH, content="q=a", headers={"Content-Type": "text/plain"})
@@ -201,7 +201,7 @@ def test_bodies_that_are_none(server: Replica) -> None:
 
 
 def test_key_is_in_the_body(replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
-    """Of the client's own place for it, or in a header; without a valid one it is 403, and a limit is 429."""
+    """The key is read from the client's usual place or a header; an invalid one gets 403, an exceeded limit 429."""
     settings = {"redis_url": redis_server.url, "keys": "file", "keys_file": str(tmp_path / "keys.json")}
     command = Command(**settings)
     key, admin = command.create("acme", "--sentences-per-minute", "3"), command.create("acme", "--scope", "admin")
@@ -235,7 +235,7 @@ def test_key_is_in_the_body(replicas: Replicas, redis_server: RedisServer, tmp_p
 
 
 def test_many_texts_find_room(server: Replica) -> None:
-    """As many as a call may have, queued a few at a time."""
+    """The maximum number of texts is accepted, since they are queued a few at a time."""
     text = "".join(SENTENCES * 5)
     with server.client() as http:
         one = http.post(PATH, json=PAIR | {"q": text}).json()["translatedText"]
@@ -245,7 +245,7 @@ def test_many_texts_find_room(server: Replica) -> None:
 
 
 def test_body_that_does_not_come_is_not_waited_for(server: Replica) -> None:
-    """Its sender is not known yet; the connection ends with the answer."""
+    """The sender is not authenticated yet, so the service gives up after a few seconds and closes the connection."""
     host, port = server.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=BODY_SECONDS + 20) as line:
         line.sendall(

@@ -1,4 +1,4 @@
-"""Limits of keys through the front door: two replicas, one Redis, and what becomes of them."""
+"""Limits of keys from end to end, with two replicas and one Redis, which may fail."""
 
 import asyncio
 import re
@@ -24,7 +24,7 @@ FIELDS = re.compile(r'"default";r=(\d+);t=(\d+)')
 
 
 class Deployment:
-    """Two replicas with one Redis and one file of keys."""
+    """Two replicas with one Redis and one key file."""
 
     def __init__(self, replicas: Replicas, folder: Path, redis: RedisServer, **settings: str) -> None:
         self._file = folder / "keys.json"
@@ -35,7 +35,7 @@ class Deployment:
 
     @contextmanager
     def clients(self, limits: KeyLimits) -> Iterator[list[httpx.Client]]:
-        """A client of each replica, both with one new key that has these limits."""
+        """A client of each replica, both with the same new key, which has these limits."""
         header = {"Authorization": f"Bearer {self._new_key(limits)}"}
         with ExitStack() as stack:
             clients = [stack.enter_context(replica.client()) for replica in self.replicas]
@@ -54,12 +54,12 @@ class Deployment:
 def deployment(
     shared_replicas: Replicas, tmp_path_factory: pytest.TempPathFactory, redis_server: RedisServer
 ) -> Deployment:
-    """Replicas that nobody kills."""
+    """Replicas that no test kills."""
     return Deployment(shared_replicas, tmp_path_factory.mktemp("keys"), redis_server)
 
 
 def _left(answer: httpx.Response) -> tuple[int, int]:
-    """The quota that an answer tells of: sentences that are left, and seconds until there are more."""
+    """The quota in an answer: sentences left, and seconds until there are more."""
     found = FIELDS.fullmatch(answer.headers["ratelimit"])
     assert found
     assert answer.headers["ratelimit-policy"] == '"default";q=5;w=60'
@@ -67,13 +67,13 @@ def _left(answer: httpx.Response) -> tuple[int, int]:
 
 
 def _gate(folder: Path) -> tuple[Path, str]:
-    """A file, and a sentence that is translated once the file is there."""
+    """A file, and a sentence that is translated once the file exists."""
     gate = folder / "gate"
     return gate, f"wait-for:{gate}"
 
 
 def test_a_keys_minute_is_one_at_all_replicas(deployment: Deployment) -> None:
-    """Documents, sessions and their sentences count at whichever replica; the answers say what is left."""
+    """Sentences of documents and sessions count at any replica; answers say how many are left."""
     with deployment.clients(FIVE_A_MINUTE) as (one, other):
         assert _left(translate(one, "a", "b"))[0] == 3
         session = begin(other)
@@ -90,14 +90,14 @@ def test_a_keys_minute_is_one_at_all_replicas(deployment: Deployment) -> None:
 
 
 def test_text_without_a_sentence_counts_as_one(deployment: Deployment) -> None:
-    """It has been looked through for sentences, which is work as well."""
+    """Searching it for sentences is work, too."""
     with deployment.clients(FIVE_A_MINUTE) as (client, _):
         statuses = [client.post("/v1/documents", json={"text": " \n", **PAIR}).status_code for _ in range(6)]
     assert statuses == [200] * 5 + [429]
 
 
 def test_one_keys_minute_is_not_anothers(deployment: Deployment) -> None:
-    """A key that has nothing left takes nothing from another one, even of its own tenant."""
+    """A key that has nothing left takes nothing from another one, even of the same tenant."""
     with deployment.clients(FIVE_A_MINUTE) as (one, _), deployment.clients(FIVE_A_MINUTE) as (another, _):
         assert translate(one, *"abcde").status_code == 200
         assert translate(one, "a").status_code == 429
@@ -105,13 +105,13 @@ def test_one_keys_minute_is_not_anothers(deployment: Deployment) -> None:
 
 
 def test_key_without_limits_has_no_quota(deployment: Deployment) -> None:
-    """Where nothing is limited nothing is said of limits."""
+    """Without limits the answers have no header fields about them."""
     with deployment.clients(KeyLimits()) as (one, _):
         assert "ratelimit" not in translate(one, "a").headers
 
 
 def test_request_under_way_at_one_replica_keeps_another_one_out(deployment: Deployment, tmp_path: Path) -> None:
-    """A key with one place has one request under way, at whichever replica; then the next is served."""
+    """A key limited to one request at a time has one across all replicas; then the next is served."""
     gate, waits = _gate(tmp_path)
     with deployment.clients(ONE_AT_A_TIME) as (one, other), ThreadPoolExecutor() as threads:
         first = threads.submit(translate, one, waits)
@@ -125,7 +125,7 @@ def test_request_under_way_at_one_replica_keeps_another_one_out(deployment: Depl
 
 
 def test_events_count_until_the_last_one(deployment: Deployment, tmp_path: Path) -> None:
-    """A document that comes as events has its place until its end, or until its reader leaves; and it has a quota."""
+    """A streamed document occupies its place until its end or until its reader leaves; its answer has the quota."""
     gate, waits = _gate(tmp_path)
     body = PAIR | {"sentences": ["a", waits]}
     with deployment.clients(KeyLimits(sentences_per_minute=5, concurrency=1)) as (one, other):
@@ -139,7 +139,7 @@ def test_events_count_until_the_last_one(deployment: Deployment, tmp_path: Path)
 
 
 def test_stream_counts_as_long_as_it_is_open(deployment: Deployment) -> None:
-    """An open stream has one of the key's places, and each of its sentences is one of the minute."""
+    """An open stream occupies one of the key's places, and each of its sentences counts towards the rate."""
     with deployment.clients(KeyLimits(sentences_per_minute=5, concurrency=1)) as (one, other):
         session, headers = begin(one), {"Authorization": one.headers["authorization"]}
         with opened(deployment.replicas[0].url, session, additional_headers=headers) as stream:
@@ -154,7 +154,7 @@ def test_stream_counts_as_long_as_it_is_open(deployment: Deployment) -> None:
 def test_replica_that_is_killed_gives_its_places_back(
     replicas: Replicas, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """What a replica was doing when it was killed no longer counts a lease later."""
+    """Requests of a killed replica stop counting when their lease has ended."""
     deployment = Deployment(replicas, tmp_path, redis_server, concurrency_lease_seconds="3")
     _, waits = _gate(tmp_path)
     with deployment.clients(ONE_AT_A_TIME) as (one, other), ThreadPoolExecutor() as threads:
@@ -167,7 +167,7 @@ def test_replica_that_is_killed_gives_its_places_back(
 
 
 def test_limits_hold_while_redis_is_away(replicas: Replicas, mortal_redis: RedisServer) -> None:
-    """Without Redis documents are served within the limit of the process; with Redis its count goes on."""
+    """Without Redis the process enforces the limit by itself; when Redis is back, its own count resumes."""
     settings = {"redis_url": mortal_redis.url, "sentences_per_minute": "5", "concurrency_per_key": "5"}
     with replicas.new(**settings).start().client() as client:
         assert _left(translate(client, "a", "b", "c"))[0] == 2

@@ -1,4 +1,4 @@
-"""A replica under stress: dying workers, a full queue, clients that leave. One replica, one batch of one at a time."""
+"""One replica under stress: dying workers, a full queue, clients that leave. Its batches have one sentence."""
 
 import json
 import os
@@ -23,7 +23,7 @@ Occupy = Callable[[], Future[httpx.Response]]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle that nobody else serves."""
+    """A bundle that no other replica serves."""
     return bundle(tmp_path_factory.mktemp("bundles") / "own")
 
 
@@ -36,7 +36,7 @@ def replica(shared_replicas: Replicas, redis_server: RedisServer, folder: Path) 
 
 @pytest.fixture
 def client(replica: Replica) -> Iterator[httpx.Client]:
-    """A client of it, once its worker is there."""
+    """A client of the replica, once its worker is alive."""
     with replica.client() as client:
         eventually(lambda: client.get("/health/ready").status_code == 200, "a worker is alive")
         yield client
@@ -50,14 +50,14 @@ def gate(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def busy(client: httpx.Client, pool: ThreadPoolExecutor, gate: Path) -> Future[httpx.Response]:
-    """A request that keeps the worker busy until the gate is there."""
+    """A request that keeps the worker busy until the gate exists."""
     request = pool.submit(translate, client, f"wait-for:{gate}")
     eventually(lambda: measured(client, "antecedent_sentences_running 1.0"), "the worker is busy")
     return request
 
 
 def test_full_queue(client: httpx.Client, pool: ThreadPoolExecutor, gate: Path, busy: Future[httpx.Response]) -> None:
-    """What does not fit into the queue is refused at once with 429; what was admitted is answered."""
+    """Requests that do not fit into the queue get a 429 at once; admitted ones are answered."""
     session = begin(client)
     body = {"source_lang": "ja", "target_lang": "en"}
     admitted = [busy, *(pool.submit(translate, client, text) for text in "ab")]
@@ -75,7 +75,7 @@ def test_full_queue(client: httpx.Client, pool: ThreadPoolExecutor, gate: Path, 
 def test_client_that_disconnects(
     replica: Replica, client: httpx.Client, gate: Path, busy: Future[httpx.Response]
 ) -> None:
-    """What waits for it leaves the queue, its sentence leaves the session, and the others are served."""
+    """Its sentence leaves the queue and the session, and others are served."""
     session = begin(client)
     body = json.dumps({"text": "一", "position": 0}).encode()
     head = f"POST {session}/sentences HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -105,14 +105,14 @@ def test_worker_killed_in_the_middle_of_a_request(replica: Replica, client: http
 
 
 def _restarts(client: httpx.Client) -> float:
-    """How many workers have been started in the place of others."""
+    """How many workers have been replaced."""
     found = re.search(r"^antecedent_worker_restarts_total (\S+)$", client.get("/metrics").text, re.MULTILINE)
     assert found
     return float(found[1])
 
 
 def test_sentence_that_kills_workers_is_given_up(client: httpx.Client) -> None:
-    """After two workers the client gets a clear error, and others are served."""
+    """After it has killed two workers the client gets a clear error, and others are served."""
     answer = translate(client, "crash")
     assert (answer.status_code, answer.json()["code"], answer.json()["retryable"]) == (500, "worker_died", False)
     assert translate(client, "a").status_code == 200
@@ -121,7 +121,7 @@ def test_sentence_that_kills_workers_is_given_up(client: httpx.Client) -> None:
 def test_sentence_that_kills_workers_is_not_tried_anew_for_who_waits(
     client: httpx.Client, pool: ThreadPoolExecutor, redis_server: RedisServer, gate: Path
 ) -> None:
-    """A repetition that came in time is told of the failure, and costs no further worker."""
+    """A repetition that was waiting gets an error about the failure, and costs no further worker."""
     session, text, before = begin(client), f"wait-for:{gate} crash", _restarts(client)
     _, entries, _ = DocumentKey("default", session.rpartition("/")[2]).names()
     first = pool.submit(say, client, session, text, 0)
@@ -138,7 +138,7 @@ def test_sentence_that_kills_workers_is_not_tried_anew_for_who_waits(
 
 
 def test_no_worker_is_not_ready(replica: Replica, client: httpx.Client, folder: Path) -> None:
-    """While no worker is alive, readiness says so, and liveness stays."""
+    """While no worker is alive, the replica is not ready, but still alive."""
     (folder / "held").touch()
     os.kill(child(replica.pid, "worker_process"), signal.SIGKILL)
     found: list[httpx.Response] = []
@@ -155,7 +155,7 @@ def test_no_worker_is_not_ready(replica: Replica, client: httpx.Client, folder: 
 
 
 def test_deadline(replicas: Replicas, redis_server: RedisServer, gate: Path) -> None:
-    """A sentence that is not translated in time ends with 504, and can be sent again at its position."""
+    """A sentence that is not translated in time gets a 504, and can be sent again at its position."""
     text = f"wait-for:{gate}"
     with replicas.new(redis_url=redis_server.url, deadline_seconds="0.3").start().client() as client:
         session = begin(client)

@@ -1,4 +1,4 @@
-"""Translation memories: what they know of a document, or of a file, is not translated again."""
+"""Translation memories: sentences of a document or file that they contain are not translated again."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ MEMORY = [{"source": "き。", "target": "No, she said."}, {"source": "さ。", 
 
 @pytest.fixture(scope="module")
 def replica(shared_replicas: Replicas, stand_in_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Replica:
-    """Has, beside the model that reads sources, one that reads their translations, into German; and a Redis."""
+    """A replica with its own Redis, whose second model, into German, reads the translations of preceding sentences."""
     folder = tmp_path_factory.mktemp("bundles") / "reader"
     reader = bundle(folder, name="reader", target="de", reads_target_context=True)
     limits = {"max_memory_segments": "3", "max_translation_characters": "20"}
@@ -24,12 +24,12 @@ def replica(shared_replicas: Replicas, stand_in_bundle: Path, tmp_path_factory: 
 
 
 def told(answers: list[dict[str, object]]) -> list[tuple[object, bool, object]]:
-    """Translations, whether they have a score, and how much context was read."""
+    """The translations, whether they have a score, and the size of the context."""
     return [(answer["translation"], answer["score"] is not None, answer["context_size"]) for answer in answers]
 
 
 def test_a_known_sentence_is_not_translated(client: httpx.Client) -> None:
-    """As sentences, as text, and as events; others are read after its source."""
+    """This holds for sentences, text and events; the known sentence's source serves as context for others."""
     expected = [("か。", True, 0), ("No, she said.", False, 0), ("く。 [か。 | き。]", True, 2)]
     assert told(translate(client, *SENTENCES, memory=MEMORY).json()["sentences"]) == expected
     text = client.post("/v1/documents", json=PAIR | {"text": "か。\n\n- き。く。", "memory": MEMORY}).json()
@@ -39,14 +39,14 @@ def test_a_known_sentence_is_not_translated(client: httpx.Client) -> None:
 
 
 def test_white_space_does_not_matter(client: httpx.Client) -> None:
-    """And of two segments with the same source the last counts."""
+    """Of two segments whose sources differ only in white space the last counts; letter case does matter."""
     memory = [{"source": "a \n b.", "target": "first"}, {"source": "\u3000a b. ", "target": " last "}]
     assert translate(client, "a b.", " a\tb.", memory=memory).json()["text"] == "last\nlast"
     assert translate(client, "A b.", memory=memory).json()["text"] == "A B."
 
 
 def test_nobody_waits_for_what_is_known(client: httpx.Client) -> None:
-    """Not even for a worker that is ill; drafts, alternatives and terms are of no use to it."""
+    """A known sentence does not even reach a failing worker; drafts, alternatives and terms are ignored."""
     memory = [{"source": "raise", "target": "Raised."}]
     more = {"memory": memory, "glossary": [{"source": "raise", "target": "lift"}]}
     assert translate(client, "raise").status_code == 500
@@ -56,7 +56,7 @@ def test_nobody_waits_for_what_is_known(client: httpx.Client) -> None:
 
 
 def test_what_is_known_is_context(client: httpx.Client) -> None:
-    """Of a model that reads translations."""
+    """The known translation is context for a model that reads translations."""
     answer = translate(client, *SENTENCES, memory=MEMORY, target_lang="de").json()
     assert answer["sentences"][2]["translation"] == "く。 [か。=か。 | き。=No, she said.]"
 
@@ -77,14 +77,14 @@ def test_what_is_known_is_context(client: httpx.Client) -> None:
     ],
 )
 def test_what_is_no_memory_is_refused(client: httpx.Client, memory: object, code: str, detail: str) -> None:
-    """By what is wrong with it, and without its words."""
+    """The error says what is wrong without quoting the memory."""
     answer = translate(client, "あ。", memory=memory)
     assert (answer.status_code, answer.json()["code"]) == (422, code)
     assert detail in answer.json()["detail"]
 
 
 def test_the_limit_is_told(client: httpx.Client) -> None:
-    """With the others; so many are accepted."""
+    """It is listed with the other limits, and a memory exactly at the limit is accepted."""
     assert translate(client, "き。", memory=[MEMORY[1], MEMORY[1], MEMORY[0]]).json()["text"] == "No, she said."
     assert client.get("/v1/info").json()["limits"]["max_memory_segments"] == 3
 
@@ -127,7 +127,7 @@ def send(client: httpx.Client, content: str, name: str, memory: str | bytes, key
 def test_a_file_has_what_is_known(
     client: httpx.Client, content: str, name: str, memory: str | bytes, expected: str
 ) -> None:
-    """In lines or in TMX, of what it says: entities are no words of a memory, nor is there any markup in one."""
+    """A memory is given as lines or as TMX; it is matched as plain text, without the file's entities or markup."""
     sent = send(client, content, name, memory)
     assert sent.status_code == 202, sent.text
     answer = client.get(f"/v1/files/{sent.json()['id']}/translation", params={"wait_seconds": 20})
@@ -146,13 +146,13 @@ def test_a_file_has_what_is_known(
     ],
 )
 def test_a_file_with_what_is_no_memory_is_refused(client: httpx.Client, memory: str, detail: str) -> None:
-    """At once."""
+    """It is refused at once."""
     answer = send(client, "か。", "a.txt", memory)
     assert (answer.status_code, detail in answer.json()["detail"]) == (422, True), answer.text
 
 
 def test_a_retry_brings_the_same_memory(client: httpx.Client) -> None:
-    """With another one it is another file."""
+    """With another memory it counts as a different file, which is a conflict."""
     first, again, other = (send(client, "か。", "a.txt", memory, "one") for memory in ("か。\tx", "か。\tx", "か。\ty"))
     assert (first.status_code, again.json()["id"]) == (202, first.json()["id"])
     assert (other.status_code, other.json()["code"]) == (409, "file_conflict")

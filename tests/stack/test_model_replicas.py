@@ -1,4 +1,4 @@
-"""Several replicas with a real Redis between them: what an administrator changes at one is changed at all."""
+"""Several replicas that share a real Redis: what an administrator changes at one changes at all."""
 
 import shutil
 from collections.abc import Iterator
@@ -24,13 +24,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def database(redis_server: RedisServer) -> str:
-    """The URL of a database in which no administrator has been."""
+    """The URL of a database without a record of models."""
     return fresh_database(redis_server, 3)
 
 
 @pytest.fixture
 def own_root(tmp_path: Path) -> Path:
-    """The same bundles in a folder that one replica has for itself."""
+    """The same bundles in a folder of one replica's own."""
     return make_root(tmp_path / "own-root")
 
 
@@ -43,7 +43,7 @@ def first(shared_replicas: Replicas, redis_server: RedisServer, root: Path) -> R
 
 @pytest.fixture
 def client(first: Replica, database: str, root: Path) -> Iterator[httpx.Client]:
-    """A client of it, once it serves what its settings name: in the `database` there is no record any more."""
+    """A client of the first replica, once the `database` is empty and the replica serves what its settings name."""
     deployed = {"stand-in": Manifest.load(root / "one").fingerprint[:12]}
     with first.client() as client:
         eventually(lambda: loaded(client) == deployed and missing(client) == [], "the settings count")
@@ -57,13 +57,13 @@ def other(replicas: Replicas, database: str, own_root: Path) -> Replica:
 
 
 def missing(client: httpx.Client) -> list[dict[str, str]]:
-    """What the replica that answers should serve and does not."""
+    """The models that the answering replica should serve but does not."""
     found: list[dict[str, str]] = client.get("/v1/models").json()["not_loaded"]
     return found
 
 
 def test_replicas_follow_each_other(client: httpx.Client, other: Replica) -> None:
-    """Loaded, swapped or unloaded at one, soon it is so at the other."""
+    """A model that is loaded, swapped or unloaded at one soon is at the other, too."""
     with other.start().client() as second:
         assert load(client, "two").status_code == 200
         eventually(lambda: loaded(second) == loaded(client), "the other has swapped it")
@@ -77,7 +77,7 @@ def test_replicas_follow_each_other(client: httpx.Client, other: Replica) -> Non
 def test_session_is_not_told_off_by_a_replica_that_is_behind(
     client: httpx.Client, other: Replica, own_root: Path
 ) -> None:
-    """Its model is new at one replica and not there yet at the other, which asks to try again."""
+    """If its model is new and not yet loaded at the other replica, that replica asks the client to retry."""
     with other.start().client() as second:
         (own_root / "two" / "held").touch()
         assert load(client, "two").status_code == 200
@@ -91,7 +91,7 @@ def test_session_is_not_told_off_by_a_replica_that_is_behind(
 
 
 def test_replica_that_starts_later_serves_what_the_others_do(client: httpx.Client, other: Replica) -> None:
-    """The record counts, not the settings."""
+    """The record takes precedence over the settings."""
     assert load(client, "two").status_code == 200
     assert load(client, "german").status_code == 200
     with other.start().client() as second:
@@ -100,7 +100,7 @@ def test_replica_that_starts_later_serves_what_the_others_do(client: httpx.Clien
 
 
 def test_without_the_record_the_settings_count_again(client: httpx.Client, database: str) -> None:
-    """Deleting it is the way back to what was deployed."""
+    """Deleting the record restores what was deployed."""
     deployed = loaded(client)
     assert load(client, "two").status_code == 200
     assert loaded(client) != deployed
@@ -112,7 +112,7 @@ def test_without_the_record_the_settings_count_again(client: httpx.Client, datab
 def test_without_the_record_and_the_bundle_of_the_settings_it_goes_on(
     client: httpx.Client, other: Replica, own_root: Path, database: str
 ) -> None:
-    """A replica keeps what it serves, and who asks for something else is told of that, not of the settings."""
+    """A replica keeps what it serves; requests for another model get an error about that model, not the settings."""
     session = begin(client)
     assert load(client, "two").status_code == 200
     with other.start().client() as second, redis.Redis.from_url(database) as records:
@@ -131,7 +131,7 @@ def test_without_the_record_and_the_bundle_of_the_settings_it_goes_on(
 def test_replica_that_cannot_load_a_model_keeps_its_old_one(
     client: httpx.Client, other: Replica, own_root: Path
 ) -> None:
-    """It says so, stays ready, and is well again once what is wanted is what it has."""
+    """It reports the problem but stays ready, and recovers once the wanted model is the one that it has."""
     shutil.rmtree(own_root / "two")
     with other.start().client() as second:
         served = loaded(second)
@@ -152,7 +152,7 @@ def test_replica_that_cannot_load_a_model_keeps_its_old_one(
 
 
 def test_record_that_cannot_be_read(client: httpx.Client, other: Replica, database: str) -> None:
-    """What runs goes on, and every replica says so where an alert sees it; once it is gone, the settings count."""
+    """Replicas keep serving and report the record where alerts see it; once it is deleted, they work as before."""
     deployed = loaded(client)
     with other.start().client() as second, redis.Redis.from_url(database) as records:
         records.hset(KEY, mapping={"version": "1", "models": "himitsu"})
@@ -173,7 +173,7 @@ def test_record_that_cannot_be_read(client: httpx.Client, other: Replica, databa
 def test_administrator_need_not_wait_for_what_does_not_load(
     client: httpx.Client, other: Replica, own_root: Path
 ) -> None:
-    """A replica that only follows the others is interrupted: the call may be the one that ends what hangs there."""
+    """A replica that is merely following others can be interrupted by a call, which may resolve what hangs there."""
     (own_root / "two" / "held").touch()
     with other.start().client() as second:
         assert load(client, "two").status_code == 200
@@ -185,7 +185,7 @@ def test_administrator_need_not_wait_for_what_does_not_load(
 
 
 def test_replica_starts_with_what_it_can_load(client: httpx.Client, other: Replica, own_root: Path) -> None:
-    """Of what is wanted all that is there; if nothing is, what its settings name."""
+    """It serves those wanted models that exist, or if there are none, what its settings name."""
     assert load(client, "two").status_code == 200
     assert load(client, "german").status_code == 200
     shutil.rmtree(own_root / "two")
@@ -199,7 +199,7 @@ def test_replica_starts_with_what_it_can_load(client: httpx.Client, other: Repli
 
 
 def test_folder_with_other_content_is_not_what_is_wanted(client: httpx.Client, other: Replica, own_root: Path) -> None:
-    """A replica serves the very bundle that was loaded, or keeps what it has."""
+    """A replica serves exactly the bundle that was loaded elsewhere, or keeps what it has."""
     shutil.rmtree(own_root / "two")
     shutil.copytree(own_root / "german", own_root / "two")
     with other.start().client() as second:
@@ -209,7 +209,7 @@ def test_folder_with_other_content_is_not_what_is_wanted(client: httpx.Client, o
 
 
 def test_nothing_changes_while_redis_is_away(replicas: Replicas, mortal_redis: RedisServer, root: Path) -> None:
-    """The others could not be told, so the administrator is asked to try again; then all is as it should be."""
+    """Since other replicas could not be told, the administrator is asked to retry; later the change works."""
     replica = replicas.new(bundles="one", bundle_root=str(root), redis_url=mortal_redis.url, **QUICK)
     with replica.start().client() as client:
         before, served = workers(replica), loaded(client)
@@ -225,7 +225,7 @@ def test_nothing_changes_while_redis_is_away(replicas: Replicas, mortal_redis: R
 def test_redis_that_leaves_while_a_bundle_loads(
     replicas: Replicas, mortal_redis: RedisServer, root: Path, pool: ThreadPoolExecutor
 ) -> None:
-    """What was loaded is given up again."""
+    """The bundle that has just been loaded is given up again."""
     replica = replicas.new(bundles="one", bundle_root=str(root), redis_url=mortal_redis.url, **QUICK)
     (root / "two" / "held").touch()
     with replica.start().client() as client:

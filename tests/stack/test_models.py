@@ -1,4 +1,4 @@
-"""Models that are loaded, swapped and unloaded while a real server serves them."""
+"""Loading, swapping and unloading models while a real server serves them."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ GERMAN = {"source_lang": "en", "target_lang": "de"}
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle root, in which a link leads out of it."""
+    """A bundle root with a link that leads out of it."""
     folder = tmp_path_factory.mktemp("bundles")
     root = make_root(folder / "root")
     (root / "link").symlink_to(make_root(folder / "outside") / "two")
@@ -27,7 +27,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def database(redis_server: RedisServer) -> str:
-    """The URL of a database in which no administrator has been."""
+    """The URL of a database without a record of models."""
     return fresh_database(redis_server, 2)
 
 
@@ -39,7 +39,7 @@ def replica(shared_replicas: Replicas, database: str, root: Path) -> Replica:
 
 @pytest.fixture
 def client(replica: Replica) -> Iterator[httpx.Client]:
-    """A client of it; afterwards `one` is its only model again."""
+    """A client of the replica, whose only model afterwards is `one` again."""
     with replica.client() as client:
         yield client
         assert load(client, "one").status_code == 200
@@ -48,7 +48,7 @@ def client(replica: Replica) -> Iterator[httpx.Client]:
 
 
 def test_second_pair_is_loaded_and_unloaded(client: httpx.Client) -> None:
-    """It is served beside the first from the moment that the call is answered, and after its unloading no more."""
+    """It is served along with the first from the moment the call is answered until it is unloaded."""
     assert translate(client, "a", **GERMAN).json()["code"] == "language_pair_not_served"
     answer = load(client, "german")
     assert answer.status_code == 200
@@ -68,7 +68,7 @@ def test_second_pair_is_loaded_and_unloaded(client: httpx.Client) -> None:
 
 
 def test_repeated_load_changes_nothing(replica: Replica, client: httpx.Client) -> None:
-    """What is served already goes on with the same processes, so the call may be sent again."""
+    """A model that is already served keeps its processes, so the call may be repeated."""
     before = workers(replica)
     assert load(client, "one").json()["fingerprint"][:12] == loaded(client)["stand-in"]
     assert workers(replica) == before
@@ -77,7 +77,7 @@ def test_repeated_load_changes_nothing(replica: Replica, client: httpx.Client) -
 def test_swap_under_load_without_a_failed_request(
     replica: Replica, client: httpx.Client, pool: ThreadPoolExecutor
 ) -> None:
-    """Every request is answered, by the old model whole or by the new one whole, and in the end by the new one."""
+    """Every request is answered, entirely by the old model or entirely by the new one; in the end by the new one."""
     over = Event()
 
     def documents() -> list[httpx.Response]:
@@ -107,7 +107,7 @@ def test_swap_under_load_without_a_failed_request(
         assert [each for each in found if each not in (texts, swapped)] == []
         assert texts in found
         assert swapped in found
-    # A session that began a moment before a swap is told; whatever else is said to it is its translation.
+    # A session that was created just before a swap gets an error; all other answers are translations.
     said = [answer.json() for answer in running[2].result()]
     assert {body.get("code") for body in said} <= {None, "session_model_not_loaded"}
     assert {body.get("translation") for body in said} - {None} <= {"A", "A two"}
@@ -118,7 +118,7 @@ def test_swap_under_load_without_a_failed_request(
 def test_old_model_finishes_what_it_has(
     replica: Replica, client: httpx.Client, pool: ThreadPoolExecutor, tmp_path: Path, name: str
 ) -> None:
-    """A document that it has begun is its own to the end, though new ones go to the new model meanwhile."""
+    """It completes a document that it has begun, while new documents already go to the new model."""
     assert load(client, name).status_code == 200
     accent = translate(client, "a").json()["text"].removeprefix("A")
     gate = tmp_path / "gate"
@@ -149,7 +149,7 @@ def test_old_model_finishes_what_it_has(
 def test_bundle_that_cannot_be_served_stays_out(
     replica: Replica, client: httpx.Client, name: str, status: int, code: str
 ) -> None:
-    """The old model goes on as if nothing had been, and so do its processes."""
+    """The old model and its processes go on as if nothing had happened."""
     before, served = workers(replica), loaded(client)
     answer = load(client, name)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
@@ -158,7 +158,7 @@ def test_bundle_that_cannot_be_served_stays_out(
 
 
 def test_one_change_at_a_time(replica: Replica, client: httpx.Client, pool: ThreadPoolExecutor, root: Path) -> None:
-    """While a bundle loads, requests are served and other changes are told to wait."""
+    """While a bundle loads, requests are served, but other changes are refused for now."""
     (root / "two" / "held").touch()
     loading = pool.submit(load, client, "two")
     eventually(lambda: len(workers(replica)) == 2, "the bundle is loading")
@@ -172,7 +172,7 @@ def test_one_change_at_a_time(replica: Replica, client: httpx.Client, pool: Thre
 
 
 def test_without_a_bundle_root_nothing_changes(replicas: Replicas, database: str) -> None:
-    """The models are those of the settings; listing them is for everybody."""
+    """The models are those of the settings; anybody may list them."""
     with replicas.new(redis_url=database).start().client() as client:
         for answer in (load(client, "one"), client.delete("/v1/models/stand-in")):
             assert (answer.status_code, answer.json()["code"]) == (403, "model_changes_disabled")
@@ -182,7 +182,7 @@ def test_without_a_bundle_root_nothing_changes(replicas: Replicas, database: str
 def test_only_an_administrator_changes_models(
     replicas: Replicas, redis_server: RedisServer, root: Path, tmp_path: Path
 ) -> None:
-    """A key that may translate may see the models, and no more."""
+    """A key with the scope translate may list the models, but not change them."""
     keys = {"keys": "file", "keys_file": str(tmp_path / "keys.json")}
     translator, administrator = (make_key(keys, scope) for scope in ("translate", "admin"))
     replica = replicas.new(bundles="one", bundle_root=str(root), redis_url=fresh_database(redis_server, 4), **keys)
@@ -198,7 +198,7 @@ def test_only_an_administrator_changes_models(
 
 
 def test_session_is_told_that_its_model_is_gone(client: httpx.Client) -> None:
-    """Its next sentence is refused, and takes no place; what it has is still there; a new session is served."""
+    """Its next sentence is refused without taking a position, what it has remains, and new sessions are served."""
     session = begin(client)
     first = say(client, session, "a", 0).json()
     assert load(client, "two").status_code == 200
@@ -212,7 +212,7 @@ def test_session_is_told_that_its_model_is_gone(client: httpx.Client) -> None:
 
 
 def test_session_is_found_again_though_its_model_is_gone(client: httpx.Client) -> None:
-    """Its beginning, repeated with its key, gives what it gave; what it would begin anew has no model."""
+    """Repeating its creation with the idempotency key gives the same answer; a new session would have no model."""
     assert load(client, "german").status_code == 200
     begun = client.post("/v1/sessions", json=GERMAN, headers={"Idempotency-Key": "of a German one"})
     assert client.delete("/v1/models/german").status_code == 204

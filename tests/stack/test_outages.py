@@ -1,4 +1,4 @@
-"""What an outage of Redis means to a client: rows of docs/operations.md."""
+"""What outages of Redis mean to clients, as the table in docs/operations.md says."""
 
 import json
 import os
@@ -20,21 +20,21 @@ from tests.support.servers import RedisServer, Replica, Replicas, child, childre
 
 @pytest.fixture(scope="module")
 def fragile_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A Redis for all tests of this file, each of which leaves it as it was."""
+    """A Redis for all tests of this file, each of which restores it."""
     with RedisServer(tmp_path_factory.mktemp("fragile-redis")) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def replica(shared_replicas: Replicas, fragile_redis: RedisServer) -> Replica:
-    """A service on it that has little patience: Redis is away when it has not answered five times."""
+    """A service with little patience: Redis counts as away when it has failed to answer five times."""
     patience = {"redis_timeout_seconds": "0.5", "redis_total_seconds": "4", "session_lease_seconds": "0.5"}
     return shared_replicas.new(redis_url=fragile_redis.url, **patience).start()
 
 
 @contextmanager
 def configured(server: RedisServer, **settings: tuple[Any, Any]) -> Iterator[Redis]:
-    """A Redis with other settings, and afterwards with those of before: pairs of values."""
+    """Change settings of a Redis for a while; each is a pair of the value now and the one to restore."""
     with Redis(port=server.port) as admin:
         for name, (now, _) in settings.items():
             admin.config_set(name, now)
@@ -46,7 +46,7 @@ def configured(server: RedisServer, **settings: tuple[Any, Any]) -> Iterator[Red
 
 
 def check_outage(client: httpx.Client, session: str, position: int) -> None:
-    """See that sessions are told to come back, documents are served, and the replica stays ready."""
+    """Check that sessions are asked to retry, documents are served, and the replica stays ready."""
     away = say(client, session, SENTENCES[position], position)
     assert (away.status_code, away.headers["retry-after"]) == (503, "1")
     assert (away.json()["code"], away.json()["retryable"]) == ("session_store_unavailable", True)
@@ -56,14 +56,14 @@ def check_outage(client: httpx.Client, session: str, position: int) -> None:
 
 
 def finish(client: httpx.Client, session: str, *positions: int) -> None:
-    """Go on to the end, and see that nothing is missing or different."""
+    """Complete a session, and check that nothing is missing or different."""
     for at in positions:
         assert say_until_served(client, session, SENTENCES[at], at).status_code == 200
     check_document(client, session)
 
 
 def check_no_writes(client: httpx.Client, reason: str) -> None:
-    """Whoever looks is told that Redis answers and takes nothing, and why."""
+    """Check that the health endpoint reports that Redis answers but accepts no writes, and why."""
     found = client.get("/health/dependencies")
     assert (found.status_code, found.json()["status"]) == (503, "degraded")
     redis = found.json()["dependencies"][0]
@@ -72,7 +72,7 @@ def check_no_writes(client: httpx.Client, reason: str) -> None:
 
 
 def test_redis_killed_in_the_middle_of_a_session(client: httpx.Client, fragile_redis: RedisServer) -> None:
-    """503 with Retry-After while Redis is away, then nothing is lost."""
+    """There are 503s with Retry-After while Redis is away; afterwards nothing is lost."""
     session = begin(client)
     for at in (0, 1):
         say_until_served(client, session, SENTENCES[at], at)
@@ -84,7 +84,7 @@ def test_redis_killed_in_the_middle_of_a_session(client: httpx.Client, fragile_r
 
 
 def test_redis_that_hangs(client: httpx.Client, replica: Replica, fragile_redis: RedisServer) -> None:
-    """A Redis that does not answer in time is away, and soon not asked any more; what it does late is done once."""
+    """A Redis that does not answer in time is away and soon not asked any more; what it does late is done only once."""
     session = begin(client)
     say_until_served(client, session, SENTENCES[0], 0)
     fragile_redis.pause()
@@ -98,7 +98,7 @@ def test_redis_that_hangs(client: httpx.Client, replica: Replica, fragile_redis:
 
 
 def test_redis_that_comes_back_empty(client: httpx.Client, fragile_redis: RedisServer) -> None:
-    """A session that Redis has lost is a 404, whatever is asked of it: none is ever made anew silently."""
+    """Any request for a session that Redis has lost gets a 404; it is never silently created again."""
     session = begin(client)
     say_until_served(client, session, SENTENCES[0], 0)
     with Redis(port=fragile_redis.port) as admin:
@@ -110,7 +110,7 @@ def test_redis_that_comes_back_empty(client: httpx.Client, fragile_redis: RedisS
 
 
 def test_redis_that_is_full(client: httpx.Client, fragile_redis: RedisServer) -> None:
-    """No sentence is taken, and none is dropped for another's sake; what is stored can be read."""
+    """No sentence is accepted, and none is dropped in favour of another; stored ones can be read."""
     session = begin(client)
     say_until_served(client, session, SENTENCES[0], 0)
     with configured(fragile_redis, maxmemory=(1, 0)):
@@ -122,7 +122,7 @@ def test_redis_that_is_full(client: httpx.Client, fragile_redis: RedisServer) ->
 
 
 def test_redis_that_cannot_save(client: httpx.Client, fragile_redis: RedisServer) -> None:
-    """A Redis whose disk takes nothing refuses to change anything; what is stored can be read."""
+    """A Redis whose disk is full refuses all changes, but stored sentences can be read."""
     session = begin(client)
     say_until_served(client, session, SENTENCES[0], 0)
     with configured(fragile_redis, save=("3600 1", "")) as admin:
@@ -147,7 +147,7 @@ def test_redis_that_cannot_save(client: httpx.Client, fragile_redis: RedisServer
 def test_redis_that_is_a_read_only_replica(
     client: httpx.Client, fragile_redis: RedisServer, redis_server: RedisServer
 ) -> None:
-    """An address that has come to stand for a replica takes no sentences, until it stands for a master again."""
+    """If the address leads to a replica, no sentences are accepted until it leads to a master again."""
     session = begin(client)
     say_until_served(client, session, SENTENCES[0], 0)
     with Redis(port=fragile_redis.port) as admin:
@@ -162,7 +162,7 @@ def test_redis_that_is_a_read_only_replica(
 
 
 def test_redis_that_refuses_the_password(client: httpx.Client, replica: Replica, fragile_redis: RedisServer) -> None:
-    """A password that is no longer right is an outage, and the log says why, without it."""
+    """A password that is no longer valid is an outage, and the log says why."""
     session = begin(client)
     say_until_served(client, session, SENTENCES[0], 0)
     with configured(fragile_redis, requirepass=("hunter2", "")) as admin:
@@ -173,7 +173,7 @@ def test_redis_that_refuses_the_password(client: httpx.Client, replica: Replica,
 
 
 def test_database_that_redis_does_not_have(replicas: Replicas, fragile_redis: RedisServer) -> None:
-    """A number that is wrong in the URL is an outage that lasts, for sessions and probes; the log says which."""
+    """A wrong database number in the URL is a lasting outage for sessions and probes; the log gives the reason."""
     replica = replicas.new(redis_url=f"{fragile_redis.url}/99").start()
     with replica.client() as client:
         for _ in range(5):
@@ -190,7 +190,7 @@ def test_database_that_redis_does_not_have(replicas: Replicas, fragile_redis: Re
 
 
 def test_the_services_own_redis_is_started_again(replicas: Replicas) -> None:
-    """With no Redis configured, one that is killed comes back by itself, with every session."""
+    """Without a configured Redis, the service restarts its own when it is killed, with every session."""
     replica = replicas.new().start()
     with replica.client() as client:
         session = begin(client)
@@ -203,7 +203,7 @@ def test_the_services_own_redis_is_started_again(replicas: Replicas) -> None:
 
 
 def test_session_outlives_the_service(replicas: Replicas) -> None:
-    """A service with its own Redis is ended, and killed, and goes on with the session; it leaves no process behind."""
+    """A service with its own Redis continues a session after being ended or killed, and leaves no process behind."""
     first = replicas.new().start()
     with first.client() as client:
         session = begin(client)
@@ -223,7 +223,7 @@ def test_session_outlives_the_service(replicas: Replicas) -> None:
 
 
 def _refused_at_once(client: httpx.Client, session: str) -> bool:
-    """Whether a call is refused, and Redis has not been asked."""
+    """Whether a call is refused without asking Redis."""
     asked = _round_trips(client)
     return client.get(session).status_code == 503 and _round_trips(client) == asked
 

@@ -1,4 +1,4 @@
-"""The page at `/` in a real browser, against running services: what a person sees and does there."""
+"""The page at `/` in a real browser, against running services: what users see and do there."""
 
 import os
 import re
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not instal
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests, which has no sandbox where root has started it."""
+    """One browser for all tests, without a sandbox if root runs it."""
     expect.set_options(timeout=PATIENT_MS)
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=arguments) as one:
@@ -31,7 +31,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For what lasts as long as the file's replica."""
+    """A folder for files that last as long as this module's replica."""
     return tmp_path_factory.mktemp("page")
 
 
@@ -43,7 +43,7 @@ def redis_url(redis_server: RedisServer) -> str:
 
 @pytest.fixture(scope="module")
 def replica(folder: Path, redis_url: str) -> Iterator[Replica]:
-    """A service of two pairs of languages, one of which reads translations of preceding sentences."""
+    """A service with two language pairs; the model of one reads the translations of preceding sentences."""
     pairs = (
         bundle(folder / "ja-en"),
         bundle(folder / "fr-de", name="other", source="fr", target="de", reads_target_context=True),
@@ -55,26 +55,26 @@ def replica(folder: Path, redis_url: str) -> Iterator[Replica]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page of a window of its own, in which no script may fail, nor want what the page's policy forbids."""
+    """A page in a window of its own; fails if a script fails or violates the page's security policy."""
     context = browser.new_context()
     context.set_default_timeout(PATIENT_MS)
     failures: list[str] = []
     context.on("weberror", lambda error: failures.append(str(error.error)))
     context.on("console", lambda message: failures.append(message.text) if "Policy" in message.text else None)
-    context.route(SAMPLES, lambda route: route.fulfill(status=404))  # one may come while a test writes its own text
+    context.route(SAMPLES, lambda route: route.fulfill(status=404))  # else one could arrive while a test types
     yield context.new_page()
     context.close()
     assert failures == []
 
 
 def translate(page: Page, text: str) -> None:
-    """Write a text and have it translated."""
+    """Enter a text and have it translated."""
     page.get_by_label("Document").fill(text)
     page.locator("#text").get_by_role("button", name="Translate").click()
 
 
 class Held:
-    """A request that the page makes while a test does something else: the first to such an address."""
+    """Holds back the page's first request to such an address while the test does something else."""
 
     def __init__(self, page: Page, address: str) -> None:
         self._first: Route | None = None
@@ -87,12 +87,12 @@ class Held:
             route.continue_()
 
     def fulfill(self, page: Page, answer: object) -> None:
-        """Have it answered by a test, and wait until the page has done what it does with that."""
+        """Answer it with the test's own answer, and wait until the page has processed that."""
         self._taken(page).fulfill(json=answer)
         self._wait(page)
 
     def end(self, page: Page, *, comes: bool) -> None:
-        """Have it answered, without waiting for that; or its answer lost, although the service has got it."""
+        """Let it be answered, without waiting; or lose its answer although the service has handled it."""
         if comes:
             self._taken(page).continue_()
         else:
@@ -100,7 +100,7 @@ class Held:
             self._taken(page).abort()
 
     def let_go(self, page: Page) -> None:
-        """Have it answered, and wait until the page has done what it does with the answer."""
+        """Let it be answered, and wait until the page has processed the answer."""
         first = self._taken(page)
         with page.expect_response(first.request.url) as answer:
             first.continue_()
@@ -108,7 +108,7 @@ class Held:
         self._wait(page)
 
     def _taken(self, page: Page) -> Route:
-        """What is held, once the page has asked for it."""
+        """The held request, once the page has made it."""
         for _ in range(500):
             if self._first is not None:
                 return self._first
@@ -121,7 +121,7 @@ class Held:
 
 
 def drop(page: Page, field: Locator, *paths: Path) -> None:
-    """Drop what lies at some paths, as from a window of files, in the midst of a field."""
+    """Drop files or folders, as from a file manager, onto the middle of a field."""
     box = field.bounding_box()
     assert box is not None
     at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
@@ -132,13 +132,13 @@ def drop(page: Page, field: Locator, *paths: Path) -> None:
 
 
 def say(page: Page, sentence: str) -> None:
-    """Write the next sentence of a session and have it translated."""
+    """Enter the next sentence of a session and have it translated."""
     page.get_by_label("Next sentence").fill(sentence)
     page.get_by_label("Next sentence").press("Enter")
 
 
 def test_newcomer_presses_one_button(page: Page, replica: Replica) -> None:
-    """There is a document to begin with, and all that the page loads comes from the service itself."""
+    """The page offers a sample document, and loads everything from the service itself."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.context.unroute(SAMPLES)
@@ -150,7 +150,7 @@ def test_newcomer_presses_one_button(page: Page, replica: Replica) -> None:
 
 
 def test_sentences_appear_as_they_become_ready(page: Page, replica: Replica, tmp_path: Path) -> None:
-    """With the spaces and lines between them; what was sent is never read as HTML."""
+    """Spaces and lines between them are shown, and the text is never interpreted as HTML."""
     gate = tmp_path / "gate"
     page.goto(replica.url)
     translate(page, f"- <img src=x>one.\n\n- wait-for:{gate}")
@@ -165,7 +165,7 @@ def test_sentences_appear_as_they_become_ready(page: Page, replica: Replica, tmp
 
 
 def test_translation_that_is_stopped(page: Page, replica: Replica, tmp_path: Path) -> None:
-    """The service is told, and what was there stays, to be copied."""
+    """The service stops, and the translation so far stays and can be copied."""
     gate = tmp_path / "gate"
     page.goto(replica.url)
     translate(page, f"one.\nwait-for:{gate}\n" + "two.\n" * 5)
@@ -181,7 +181,7 @@ def test_translation_that_is_stopped(page: Page, replica: Replica, tmp_path: Pat
 
 
 def test_translation_that_another_one_takes_the_place_of(page: Page, replica: Replica, tmp_path: Path) -> None:
-    """What the page no longer shows can be neither copied nor compared."""
+    """A translation that is no longer shown can be neither copied nor compared."""
     gate = tmp_path / "gate"
     page.goto(replica.url)
     translate(page, f"one.\nwait-for:{gate}\n")
@@ -198,7 +198,7 @@ def test_translation_that_another_one_takes_the_place_of(page: Page, replica: Re
 
 
 def test_what_context_has_changed(page: Page, replica: Replica) -> None:
-    """A sentence tells how many it was read after; beside each sentence alone, the words that differ are marked."""
+    """A sentence shows how many others it was read after; the comparison marks words that differ without them."""
     page.goto(replica.url)
     translate(page, "one.\ntwo.\n---\n")
     page.locator(".translation span").nth(1).click()
@@ -214,7 +214,7 @@ def test_what_context_has_changed(page: Page, replica: Replica) -> None:
 
 
 def test_comparison_of_what_was_stopped(page: Page, replica: Replica, tmp_path: Path) -> None:
-    """It is of the sentences that have come, and waits for no others."""
+    """It covers the sentences that have arrived, and does not wait for others."""
     gate = tmp_path / "gate"
     page.goto(replica.url)
     translate(page, f"one.\nwait-for:{gate}\n" + "two.\n" * 200 + "refuse\n")
@@ -227,7 +227,7 @@ def test_comparison_of_what_was_stopped(page: Page, replica: Replica, tmp_path: 
 
 
 def test_other_translation_is_chosen(page: Page, replica: Replica) -> None:
-    """A sentence offers what else it may be in its place; what is chosen stands in the text, and can be taken back."""
+    """A sentence offers alternatives; the chosen one replaces it in the text, and can be reverted."""
     page.goto(replica.url)
     translate(page, "one.\ntwo.")
     page.locator(".translation span").nth(1).click()
@@ -238,11 +238,11 @@ def test_other_translation_is_chosen(page: Page, replica: Replica) -> None:
     expect(others).to_have_text(["TWO. [one.]", "TWO. [one.] 3", "TWO. [one.] 4"])
     expect(others.first).to_be_focused()
     page.get_by_role("button", name="Compare").click()
-    expect(page.locator(".differences mark")).to_have_text(["[one.]"])  # of the service's own translation
+    expect(page.locator(".differences mark")).to_have_text(["[one.]"])  # compares the service's own translation
 
 
 def test_other_translations_where_translations_are_read(page: Page, replica: Replica) -> None:
-    """What the sentence was in its document is always among them."""
+    """The sentence's translation in the document is always among them."""
     page.goto(replica.url)
     page.get_by_label("Languages").select_option(label="French → German")
     translate(page, "one.\ntwo.")
@@ -254,7 +254,7 @@ def test_other_translations_where_translations_are_read(page: Page, replica: Rep
 
 
 def test_answer_that_comes_late(page: Page, replica: Replica) -> None:
-    """Other translations of a sentence that is no longer there are not shown beside the one that is."""
+    """Late alternatives for a sentence that has gone are not shown for the current one."""
     page.goto(replica.url)
     translate(page, "one.\ntwo.")
     expect(page.locator(".translation span")).to_have_count(2)
@@ -271,7 +271,7 @@ def test_answer_that_comes_late(page: Page, replica: Replica) -> None:
 
 
 def test_text_that_was_written_before_the_example_came(page: Page, replica: Replica) -> None:
-    """It stays."""
+    """The sample does not overwrite the text."""
     page.context.unroute(SAMPLES)
     held = Held(page, SAMPLES)
     page.goto(replica.url)
@@ -282,7 +282,7 @@ def test_text_that_was_written_before_the_example_came(page: Page, replica: Repl
 
 
 def test_text_that_is_dragged(page: Page, replica: Replica) -> None:
-    """It goes where it is dropped, from one field to another."""
+    """Dragged text moves to where it is dropped, from one field to another."""
     page.goto(replica.url)
     page.get_by_text("Terms", exact=True).click()
     source, terms = page.get_by_label("Document"), page.get_by_label("A term on each line")
@@ -294,7 +294,7 @@ def test_text_that_is_dragged(page: Page, replica: Replica) -> None:
 
 
 def test_keyboard_is_enough(page: Page, replica: Replica) -> None:
-    """Tabs and sentences are reached by arrows, and a text is translated from where it is written."""
+    """Arrow keys reach tabs and sentences, and a shortcut in the text field translates."""
     page.goto(replica.url)
     page.get_by_label("Document").fill("one.\ntwo.")
     page.get_by_label("Document").press("Control+Enter")
@@ -310,7 +310,7 @@ def test_keyboard_is_enough(page: Page, replica: Replica) -> None:
 
 
 def test_narrow_window(page: Page, replica: Replica) -> None:
-    """Nothing is wider than a telephone, not even a translated address, which has no space to be broken at."""
+    """Nothing is wider than a phone's screen, not even a long address without spaces."""
     sentence = f"See https://example.org/{'x' * 100}"
     page.set_viewport_size({"width": 320, "height": 640})
     page.goto(replica.url)
@@ -336,7 +336,7 @@ def test_narrow_window(page: Page, replica: Replica) -> None:
 
 
 def test_narrow_window_breaks_no_words(page: Page, replica: Replica) -> None:
-    """What context has changed stands in one column there, where a long word has room; in a wide window in three."""
+    """A narrow window shows the comparison in one column, which has room for long words; a wide one in three."""
     page.set_viewport_size({"width": 320, "height": 640})
     page.goto(replica.url)
     translate(page, "internationalization.\ntwo.")
@@ -352,7 +352,7 @@ def test_narrow_window_breaks_no_words(page: Page, replica: Replica) -> None:
 
 
 def test_window_without_colours_of_its_own(page: Page, replica: Replica) -> None:
-    """Where a system gives all colours, for contrast, the tab and the sentence that are chosen still differ."""
+    """With forced colours (high contrast), the selected tab and sentence still stand out."""
     page.emulate_media(forced_colors="active")
     page.goto(replica.url)
     translate(page, "one.\ntwo.")
@@ -365,7 +365,7 @@ def test_window_without_colours_of_its_own(page: Page, replica: Replica) -> None
 
 
 def test_refused_sentence(page: Page, replica: Replica) -> None:
-    """The service's own words are shown, and the text is still there."""
+    """The service's message is shown, and the text is kept."""
     page.goto(replica.url)
     translate(page, "one.\nrefuse")
     expect(page.get_by_role("alert")).to_contain_text("the model refuses this sentence")
@@ -376,7 +376,7 @@ def test_refused_sentence(page: Page, replica: Replica) -> None:
 
 
 def test_terms(page: Page, replica: Replica) -> None:
-    """They count for the next translation, with either sign between them; half a term is told, and nothing is sent."""
+    """Terms apply to the next translation, with either equals sign; half a term is an error, and nothing is sent."""
     page.goto(replica.url)
     page.get_by_text("Terms", exact=True).click()
     page.get_by_label("A term on each line").fill("one")
@@ -391,7 +391,7 @@ def test_terms(page: Page, replica: Replica) -> None:
 
 
 def test_other_languages(page: Page, replica: Replica) -> None:
-    """Another pair is another model, which the foot of the page credits."""
+    """Another language pair uses another model, which the page's footer credits."""
     page.goto(replica.url)
     languages = page.get_by_label("Languages")
     expect(languages.locator("option")).to_have_text(["Japanese → English", "French → German"])
@@ -402,7 +402,7 @@ def test_other_languages(page: Page, replica: Replica) -> None:
 
 
 def test_page_that_is_brought_back(page: Page, replica: Replica) -> None:
-    """A browser brings its text, and the page brings the languages that were chosen for it."""
+    """The browser restores the text, and the page restores the chosen languages."""
     page.goto(replica.url)
     page.get_by_label("Languages").select_option(label="French → German")
     page.get_by_label("Document").fill("one.")
@@ -413,7 +413,7 @@ def test_page_that_is_brought_back(page: Page, replica: Replica) -> None:
 
 
 def test_file_outlives_its_page(page: Page, replica: Replica, tmp_path: Path) -> None:
-    """It is translated while its page is closed, found by the next one, fetched under its name, and deleted."""
+    """A file is translated while its page is closed; the next page lists it, downloads it by name, and deletes it."""
     gate = tmp_path / "gate"
     page.goto(replica.url)
     page.get_by_role("tab", name="Files").click()
@@ -439,13 +439,13 @@ def test_file_outlives_its_page(page: Page, replica: Replica, tmp_path: Path) ->
 
 
 def test_file_that_is_sent_while_the_others_are_looked_at(page: Page, replica: Replica) -> None:
-    """The answer that does not know it yet does not take its line away."""
+    """A list that does not include it yet does not remove its line."""
     held = Held(page, "**/v1/files")
     page.goto(replica.url)
     page.get_by_role("tab", name="Files").click()
     page.locator("#files input").set_input_files({"name": "c.txt", "mimeType": "text/plain", "buffer": b"one."})
     line = page.locator("#files li", has_text="c.txt")
-    expect(line.get_by_role("button", name="Download")).to_be_visible()  # so that nobody looks at it again
+    expect(line.get_by_role("button", name="Download")).to_be_visible()  # so it will not be polled again
     held.fulfill(page, {"files": []})
     expect(line).to_be_visible()
     line.get_by_role("button", name="Delete").click()
@@ -453,7 +453,7 @@ def test_file_that_is_sent_while_the_others_are_looked_at(page: Page, replica: R
 
 
 def test_file_that_is_deleted_while_the_others_are_looked_at(page: Page, replica: Replica) -> None:
-    """It does not come back with the answer, which still has it."""
+    """A list that still includes it does not bring it back."""
     page.goto(replica.url)
     page.get_by_role("tab", name="Files").click()
     page.locator("#files input").set_input_files({"name": "c.txt", "mimeType": "text/plain", "buffer": b"one."})
@@ -469,7 +469,7 @@ def test_file_that_is_deleted_while_the_others_are_looked_at(page: Page, replica
 
 
 def test_file_whose_name_has_signs(page: Page, replica: Replica) -> None:
-    """Its line and its translation have the name as it is."""
+    """Its line and its download keep special characters in the name."""
     page.goto(replica.url)
     page.get_by_role("tab", name="Files").click()
     name = 'the "old" 100% letter.txt'
@@ -483,7 +483,7 @@ def test_file_whose_name_has_signs(page: Page, replica: Replica) -> None:
 
 
 def test_folder_is_no_file(page: Page, replica: Replica, tmp_path: Path) -> None:
-    """It is told, rather than that the service is away, and the files beside it are sent."""
+    """The error says so, rather than blaming the service, and files dropped along with it are sent."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "d.txt").write_text("one.")
     page.goto(replica.url)
@@ -496,7 +496,7 @@ def test_folder_is_no_file(page: Page, replica: Replica, tmp_path: Path) -> None
 
 
 def test_file_that_cannot_be_translated(page: Page, replica: Replica) -> None:
-    """What is of no kind that is read is refused at once, by its name; what fails later says why on its line."""
+    """A file of an unknown kind is refused at once, by name; one that fails later shows the reason on its line."""
     page.goto(replica.url)
     page.get_by_role("tab", name="Files").click()
     refused: FilePayload = {"name": "a.exe", "mimeType": "application/octet-stream", "buffer": b"MZ"}
@@ -511,7 +511,7 @@ def test_file_that_cannot_be_translated(page: Page, replica: Replica) -> None:
 
 
 def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
-    """Each is read after the ones before it, as they were corrected; a new document knows nothing of them."""
+    """Each sentence is read in the context of the corrected ones before it; a new document starts without context."""
     page.goto(replica.url)
     page.get_by_label("Languages").select_option(label="French → German")
     page.get_by_role("tab", name="Sentence by sentence").click()
@@ -531,7 +531,7 @@ def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
 
 
 def test_another_translation_of_a_sentence_is_chosen(page: Page, replica: Replica) -> None:
-    """By mouse or by keyboard, while one is at the sentence; what is chosen is what the next ones read."""
+    """It can be chosen by mouse or keyboard while the sentence has the focus, and becomes context for the next ones."""
     page.goto(replica.url)
     page.get_by_label("Languages").select_option(label="French → German")
     page.get_by_role("tab", name="Sentence by sentence").click()
@@ -557,7 +557,7 @@ def test_another_translation_of_a_sentence_is_chosen(page: Page, replica: Replic
 
 @pytest.mark.parametrize("asked", ["models", "sessions"])
 def test_languages_that_change_in_the_midst_of_a_sentence(page: Page, replica: Replica, asked: str) -> None:
-    """What was said to the former model is dropped, and the next sentence goes to the new one."""
+    """The sentence for the former model is dropped, and the next one goes to the new model."""
     page.goto(replica.url)
     page.get_by_role("tab", name="Sentence by sentence").click()
     expect(page.get_by_label("Languages").locator("option")).to_have_count(2)
@@ -573,7 +573,7 @@ def test_languages_that_change_in_the_midst_of_a_sentence(page: Page, replica: R
 
 
 def test_correction_that_cannot_be_saved(page: Page, replica: Replica) -> None:
-    """It stays where it is, marked, and is saved with the next attempt; one that is emptied is no correction."""
+    """It stays in place, marked as unsaved, and the next attempt saves it; emptying a sentence is no correction."""
     page.goto(replica.url)
     page.get_by_role("tab", name="Sentence by sentence").click()
     say(page, "one.")
@@ -596,7 +596,7 @@ def test_correction_that_cannot_be_saved(page: Page, replica: Replica) -> None:
 
 @pytest.mark.parametrize("comes", [True, False])
 def test_correction_that_is_taken_back(page: Page, replica: Replica, *, comes: bool) -> None:
-    """While it is on its way, or where nobody knows whether it has come: the model reads what the page shows."""
+    """Even if the first correction is still in flight, or its answer was lost, the model reads what the page shows."""
     page.goto(replica.url)
     page.get_by_label("Languages").select_option(label="French → German")
     page.get_by_role("tab", name="Sentence by sentence").click()
@@ -615,7 +615,7 @@ def test_correction_that_is_taken_back(page: Page, replica: Replica, *, comes: b
 
 
 def test_service_that_is_away_for_a_while(page: Page, replicas: Replicas, redis_url: str) -> None:
-    """The sentence that could not be sent stays where it was written, and the session goes on with it afterwards."""
+    """A sentence that could not be sent stays in its field, and the session continues with it afterwards."""
     service = replicas.new(redis_url=redis_url, port=str(free_port())).start()
     page.goto(service.url)
     page.get_by_role("tab", name="Sentence by sentence").click()
@@ -631,7 +631,7 @@ def test_service_that_is_away_for_a_while(page: Page, replicas: Replicas, redis_
 
 
 def test_page_of_a_service_with_keys(page: Page, replicas: Replicas, redis_url: str, tmp_path: Path) -> None:
-    """It asks for a key until it has one that may translate, and keeps it while its tab is open, and nowhere else."""
+    """The page asks until it gets a key that may translate, and keeps it only as long as the tab is open."""
     settings = {"keys": "file", "keys_file": str(tmp_path / "keys.json")}
     administrators, key = make_key(settings, "admin"), make_key(settings, "translate")
     service = replicas.new(redis_url=redis_url, **settings).start()
@@ -650,7 +650,7 @@ def test_page_of_a_service_with_keys(page: Page, replicas: Replicas, redis_url: 
 
 
 def test_models_that_come_and_go(page: Page, replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
-    """What is unloaded meanwhile is told, and what is loaded can be chosen, whatever browsers call its language."""
+    """An unloaded model is reported, and a new one can be chosen even if browsers have no name for its language."""
     for name, target in (("one", "en"), ("two", "en-abc")):
         bundle(tmp_path / name, name=name, target=target)
     url = fresh_database(redis_server, 5)

@@ -1,4 +1,4 @@
-"""What users send stays out of logs, metrics and traces, whatever they send and whatever goes wrong."""
+"""Nothing that users send gets into logs, metrics or traces, whatever they send and whatever goes wrong."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from tests.support.servers import RedisServer, Replicas
 from tests.support.streams import opened
 
 MARK, TENANT = "himitsu", "naisho"
-"""In every text that is sent and in every header field; whose key it is sent with."""
+"""A marker in every text and header field that is sent, and the tenant whose key is used."""
 MEMORY = [{"source": f"{MARK}.", "target": MARK}]
 LINES = {"glossary": f"{MARK}\t{MARK}", "memory": f"{MARK}\t{MARK}"}
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs"
@@ -29,7 +29,7 @@ STREAM = ("WEBSOCKET", "/v1/sessions/{session_id}/stream")
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a service has published and written down of some traffic, and what must not be in it."""
+    """What a service has logged and published about some traffic, and the secrets that must not be in it."""
 
     log: str
     metrics: str
@@ -40,7 +40,7 @@ class Evidence:
 
 
 def drive(client: httpx.Client, url: str, key: str) -> str:
-    """Ask every operation, well and badly; gives a session that is still there."""
+    """Call every operation, correctly and incorrectly; returns a session that still exists."""
     client.get("/openapi.json")
     for probe in ("startup", "live", "ready", "dependencies"):
         client.get(f"/health/{probe}?{MARK}")
@@ -86,7 +86,7 @@ def drive(client: httpx.Client, url: str, key: str) -> str:
 
 
 def drive_without_redis(client: httpx.Client, url: str, key: str, session: str) -> None:
-    """Ask for a session, and open a stream of it, while there is no Redis."""
+    """Use a session, and try to open its stream, while Redis is away."""
     say(client, session, MARK)
     client.get(session)
     client.get("/health/dependencies")
@@ -99,7 +99,7 @@ def drive_without_redis(client: httpx.Client, url: str, key: str, session: str) 
 
 @pytest.fixture(scope="module")
 def evidence(shared_replicas: Replicas, stand_in_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Evidence:
-    """Everything about one service that has met all kinds of requests, and the loss of its Redis."""
+    """The evidence from a service that has had all kinds of requests and has lost its Redis."""
     folder = tmp_path_factory.mktemp("privacy")
     key, record = made(TENANT, "translate", "admin")
     asyncio.run(KeyFile(folder / "keys.json").add(record))
@@ -143,7 +143,7 @@ def evidence(shared_replicas: Replicas, stand_in_bundle: Path, tmp_path_factory:
 
 
 def test_every_operation_was_asked(evidence: Evidence) -> None:
-    """A new route is missed here until it is driven with marked text."""
+    """This fails for a new route until `drive` calls it with marked text."""
     found = set(re.findall(r'antecedent_requests_total\{method="(\w+)",route="([^"]+)"', evidence.metrics))
     assert evidence.operations | {STREAM} <= found
     for code in ("worker_died", "invalid_request", "session_store_unavailable", "invalid_message"):
@@ -152,14 +152,14 @@ def test_every_operation_was_asked(evidence: Evidence) -> None:
 
 @pytest.mark.parametrize("where", ["log", "metrics", "spans"])
 def test_nothing_of_users_is_written_down(evidence: Evidence, where: str) -> None:
-    """No text, key, tenant or session's id, neither of what went well nor of what failed."""
+    """No text, key, tenant or session id appears, whether requests succeeded or failed."""
     written = getattr(evidence, where)
     assert len(written) > 1000
     assert [secret for secret in evidence.secrets if secret in written] == []
 
 
 def test_labels_are_documented_and_come_from_fixed_sets(evidence: Evidence) -> None:
-    """Every label of every metric stands in docs/metrics.md; routes are patterns, codes those of docs/errors.md."""
+    """Every label of every metric is in docs/metrics.md; routes are patterns, and codes are those of docs/errors.md."""
     text = (DOCUMENTATION / "metrics.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| (?:\w+) \| (.*?) \| .+ \|$", text, re.MULTILINE)
     documented = {name: set(re.findall(r"\w+", labels)) for name, labels in rows}
@@ -182,7 +182,7 @@ def test_labels_are_documented_and_come_from_fixed_sets(evidence: Evidence) -> N
 
 
 def test_every_request_has_its_line(evidence: Evidence) -> None:
-    """Each line is JSON, and each request's has what is needed to find it again."""
+    """Every line is JSON, and a request's line has what is needed to find the request again."""
     lines = [json.loads(line) for line in evidence.log.splitlines()]
     requests = [line for line in lines if line["event"] == "request"]
     assert len(requests) > 30

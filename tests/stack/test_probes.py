@@ -1,4 +1,4 @@
-"""What probes see of a service from its start to its end, and what it says of itself."""
+"""What probes see of a service from its start on, and what it says about itself."""
 
 import socket
 from pathlib import Path
@@ -12,9 +12,9 @@ from tests.support.servers import RedisServer, Replicas, bundle, children, event
 def test_nothing_listens_until_the_models_are_loaded(
     replicas: Replicas, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """While a model loads a startup probe is refused, though the port is taken; then it holds, like the others."""
+    """While a model loads the port is taken, but a startup probe is refused; then it succeeds like the others."""
     folder = bundle(tmp_path / "slow")
-    with socket.create_server(("127.0.0.1", 0)) as nobody:  # which is not held for the service: that it does itself
+    with socket.create_server(("127.0.0.1", 0)) as nobody:  # not reserved: the service itself must take it
         port = nobody.getsockname()[1]
     held = folder / "held"
     held.touch()
@@ -30,12 +30,12 @@ def test_nothing_listens_until_the_models_are_loaded(
     assert f"http://127.0.0.1:{port}" in process.stdout.readline()
     for probe in ("startup", "live", "ready", "dependencies"):
         assert httpx.get(f"http://127.0.0.1:{port}/health/{probe}", trust_env=False).json()["status"] == "ok"
-    for probe in ("startup", "live", "ready"):  # as `wget --spider` asks
+    for probe in ("startup", "live", "ready"):  # as by `wget --spider`
         assert httpx.head(f"http://127.0.0.1:{port}/health/{probe}", trust_env=False).status_code == 200
 
 
 def test_replica_that_cannot_know_its_keys_is_alive_but_not_ready(replicas: Replicas) -> None:
-    """It has started while its Redis is away: no restart would help, and nobody's key can be checked."""
+    """If Redis is away at the start, a restart would not help, but no key can be checked."""
     replica = replicas.new(redis_url=f"redis://127.0.0.1:{free_port()}", keys="redis").start()
     with replica.client() as client:
         assert client.get("/health/startup").status_code == client.get("/health/live").status_code == 200
@@ -47,7 +47,7 @@ def test_replica_that_cannot_know_its_keys_is_alive_but_not_ready(replicas: Repl
 
 
 def test_head_is_a_get_without_the_body(replicas: Replicas, redis_server: RedisServer) -> None:
-    """Wherever there is something to get (RFC 9110, 9.1); and `Allow` names it."""
+    """HEAD is supported wherever GET is (RFC 9110, 9.1), and `Allow` lists it."""
     replica = replicas.new(redis_url=redis_server.url).start()
     with replica.client() as client:
         pair = {"source_lang": "ja", "target_lang": "en"}
@@ -67,7 +67,7 @@ def test_head_is_a_get_without_the_body(replicas: Replicas, redis_server: RedisS
 
 
 def test_service_says_what_it_accepts(replicas: Replicas, redis_server: RedisServer) -> None:
-    """The limits are those of the settings, so that a client need not find out by being refused."""
+    """The limits of the settings are published, so that a client need not discover them by being refused."""
     replica = replicas.new(redis_url=redis_server.url, max_body_bytes="12345", max_document_sentences="7").start()
     with replica.client() as client:
         info = client.get("/v1/info").json()

@@ -1,4 +1,4 @@
-"""The profiles of `python -m loadtests` in small sizes: three kinds of user, on real processes."""
+"""Small runs of the profiles of `python -m loadtests`: three kinds of user, on real processes."""
 
 import random
 from dataclasses import replace
@@ -17,7 +17,7 @@ DOCUMENTS = tuple(document[:8] for document in made_up(random.Random(1), 6))
 
 
 def missed(report: Report) -> list[Check]:
-    """The checks that do not hold, but for those of times, which depend on the machine, unless there was no answer."""
+    """The checks that failed, except for mere slowness, which depends on the machine; a missing answer is a failure."""
     return [check for check in report.checks if not check.holds and not _was_slow(check)]
 
 
@@ -26,11 +26,11 @@ def _was_slow(check: Check) -> bool:
 
 
 def nobody(_: float) -> None:
-    """Does not want to know."""
+    """Ignore the progress."""
 
 
 def test_smoke() -> None:
-    """The shipped model, for as long as it takes to see all kinds of user come and go."""
+    """Run the shipped model for long enough for all kinds of user to come and go."""
     report = endurance.smoke(endurance.Plan(rate=8, seconds=8), Setting(SHIPPED, workers=1), DOCUMENTS, nobody)
     assert missed(report) == []
     assert {"live, answers", "first event, answers", "document, answers"} <= set(report.figures)
@@ -39,7 +39,7 @@ def test_smoke() -> None:
 
 @pytest.mark.slow
 def test_faults() -> None:
-    """Everything goes wrong once: nothing is lost, out of order, or different from a quiet run."""
+    """Everything fails once, but nothing is lost, out of order, or different from an undisturbed run."""
     report = disturbance.faults(disturbance.Plan(rate=20, seconds=60), STAND_IN, DOCUMENTS, nobody)
     assert missed(report) == []
     assert report.figures["repeated: session_store_unavailable"]
@@ -47,7 +47,7 @@ def test_faults() -> None:
 
 @pytest.mark.slow
 def test_rolling() -> None:
-    """Each replica is restarted, and nobody is turned away."""
+    """Every replica is restarted, and nobody is turned away."""
     report = disturbance.rolling(disturbance.Plan(rate=20, seconds=15), STAND_IN, DOCUMENTS, nobody)
     assert missed(report) == []
     assert report.figures["repeated: closed_1012"]
@@ -55,18 +55,18 @@ def test_rolling() -> None:
 
 @pytest.mark.slow
 def test_capacity() -> None:
-    """Two workers of 20 ms a sentence bear 100 sentences a second, and a third more for as long as a stage lasts."""
+    """Two workers at 20 ms per sentence can do 100 sentences a second, and a third more while a stage lasts."""
     slow = replace(STAND_IN, replicas=1, workers=2, stand_in_seconds=0.02)
     report = capacity.run(capacity.Plan(first_rate=30, seconds=6), slow, DOCUMENTS, nobody)
     assert missed(report) == []
     knee = report.figures["knee, sentences/s"]
     assert isinstance(knee, float)
-    assert knee <= 150  # what waits for two seconds is in time
+    assert knee <= 150  # answers are in time even after two seconds in the queue
 
 
 @pytest.mark.slow
 def test_overload() -> None:
-    """Three times as much as can be done is refused, and nothing that was admitted fails."""
+    """At three times the capacity the excess is refused, and nothing that was admitted fails."""
     slow = replace(STAND_IN, replicas=1, workers=2, stand_in_seconds=0.02)
     report = overload.run(overload.Plan(seconds=8), slow, DOCUMENTS, nobody)
     depends_on_the_machine = {"tokens translated, as a part of the capacity", "median of a refusal, ms"}

@@ -13,7 +13,7 @@ from tests.support.servers import Replicas, eventually
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisCluster]:
-    """Three masters for all tests of this file."""
+    """A Cluster of three masters for all tests of this file."""
     cluster = RedisCluster(tmp_path_factory.mktemp("cluster"))
     try:
         cluster.start()
@@ -24,13 +24,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisCluster]:
 
 @pytest.fixture(scope="module")
 def client(shared_replicas: Replicas, cluster: RedisCluster) -> Iterator[httpx.Client]:
-    """A client of a service on them."""
+    """A client of a service on the Cluster."""
     with shared_replicas.new(redis_url=cluster.url, redis_timeout_seconds="0.5").start().client() as client:
         yield client
 
 
 def sessions_everywhere(client: httpx.Client, cluster: RedisCluster) -> list[str]:
-    """New sessions, until every master has one, and no others."""
+    """Delete everything, and begin sessions until every master has one."""
     admins = [Redis(port=master.port) for master in cluster.masters]
     for admin in admins:
         admin.flushall()
@@ -43,7 +43,7 @@ def sessions_everywhere(client: httpx.Client, cluster: RedisCluster) -> list[str
 
 
 def test_sessions_on_many_slots(client: httpx.Client, cluster: RedisCluster) -> None:
-    """Sessions are created, translated, read and deleted wherever their slot is."""
+    """Sessions can be created, translated, read and deleted on any slot."""
     sessions = sessions_everywhere(client, cluster)
     for session in sessions:
         for at, text in enumerate(SENTENCES):
@@ -55,13 +55,13 @@ def test_sessions_on_many_slots(client: httpx.Client, cluster: RedisCluster) -> 
 
 
 def test_files_on_many_slots(client: httpx.Client) -> None:
-    """Each is in a slot of its tenant's, and their queue in another one."""
+    """Files are in their tenant's slot, and their queue is in another one."""
     for _ in range(3):
         check_file(client)
 
 
 def test_scripts_are_loaded_again(client: httpx.Client, cluster: RedisCluster) -> None:
-    """A master that has forgotten the scripts learns them again."""
+    """Scripts that a master has forgotten are loaded again."""
     sessions = sessions_everywhere(client, cluster)
     for master in cluster.masters:
         with Redis(port=master.port) as admin:
@@ -70,7 +70,7 @@ def test_scripts_are_loaded_again(client: httpx.Client, cluster: RedisCluster) -
 
 
 def test_slot_that_moves(client: httpx.Client, cluster: RedisCluster) -> None:
-    """While a session's slot is on its way to another master it is served or told to come back, and nothing is lost."""
+    """While its slot moves to another master a session is served or asked to retry, and nothing is lost."""
     session = begin(client)
     assert say(client, session, SENTENCES[0], 0).status_code == 200
     with cluster.moving(session.rpartition("/")[2]) as move_keys:
@@ -83,7 +83,7 @@ def test_slot_that_moves(client: httpx.Client, cluster: RedisCluster) -> None:
 
 
 def test_master_killed(client: httpx.Client, cluster: RedisCluster) -> None:
-    """Sessions in its slots are told to come back, the others and documents go on; after it is back, all do."""
+    """Sessions in its slots are asked to retry, others and documents go on; when it is back, all do."""
     sessions = sessions_everywhere(client, cluster)
     for session in sessions:
         assert say(client, session, SENTENCES[0], 0).status_code == 200
@@ -105,7 +105,7 @@ def test_master_killed(client: httpx.Client, cluster: RedisCluster) -> None:
 
 
 def test_node_that_is_taken_for_a_single_redis(replicas: Replicas, cluster: RedisCluster) -> None:
-    """Where it was away at the start nobody has noticed: an outage with a reason of its own, and no bug."""
+    """If it was away at the start, the mistake goes unnoticed then; it is an outage with its own reason, not a bug."""
     node = cluster.masters[0]
     node.kill()
     replica = replicas.new(redis_url=node.url).start()
@@ -115,7 +115,7 @@ def test_node_that_is_taken_for_a_single_redis(replicas: Replicas, cluster: Redi
     answers = []
 
     def is_sent_on() -> bool:
-        """It may count as away for some requests more, and has a third of all sessions itself."""
+        """The node may count as away for a few more requests, and a third of all sessions are its own."""
         answers.append(client.post("/v1/sessions", json=PAIR))
         return '"MOVED"' in replica.log
 

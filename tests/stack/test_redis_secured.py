@@ -1,4 +1,4 @@
-"""A Redis that trusts nobody: a user who may do no more than is needed, a password in a file, TLS."""
+"""A secured Redis: a user with only the necessary rights, a password in a file, and TLS."""
 
 import re
 from pathlib import Path
@@ -17,13 +17,13 @@ _GRANT = re.compile(r"^ +ACL SETUSER antecedent on >PASSWORD (.*)$", re.MULTILIN
 
 
 def _rights() -> list[str]:
-    """What docs/operations.md grants to the service."""
+    """The rights that docs/operations.md grants to the service."""
     (rights,) = _GRANT.findall((ROOT / "docs" / "operations.md").read_text())
     return str(rights).split()
 
 
 def test_user_has_every_command_of_the_scripts() -> None:
-    """The user of the documentation may run what the Lua scripts call."""
+    """The documented user may run every command that the Lua scripts call."""
     scripts = (ROOT / "service").glob("**/*.lua")
     called = {name.lower() for script in scripts for name in re.findall(r"redis\.call\('(\w+)'", script.read_text())}
     assert called <= {right.removeprefix("+") for right in _rights()}
@@ -32,7 +32,7 @@ def test_user_has_every_command_of_the_scripts() -> None:
 def test_user_of_the_documentation_is_enough(
     replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over TLS, with the password of a file, that user serves keys, limits, sessions and documents, and nobody else."""
+    """With that user, over TLS and with a password file, keys, limits, sessions, documents and files work."""
     with Redis(port=mortal_redis.port) as admin:
         admin.execute_command("ACL", "SETUSER", "antecedent", "on", ">hunter2", *_rights())
         admin.config_set("maxmemory-policy", "allkeys-lru")
@@ -68,7 +68,7 @@ def test_user_of_the_documentation_is_enough(
 
 
 def test_redis_that_cannot_be_trusted(replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
-    """A Redis without the right certificate gets nothing, as the log says: sessions are refused, documents served."""
+    """A Redis with the wrong certificate gets no data, as the log says; sessions are refused, documents served."""
     trustme.CA().cert_pem.write_to_path(tmp_path / "another.pem")
     with TlsFront(redis_server.port) as front:
         url = f"rediss://localhost:{front.port}"

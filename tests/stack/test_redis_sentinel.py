@@ -1,4 +1,4 @@
-"""The whole service on a Redis that Sentinel watches."""
+"""The whole service on a Redis with Sentinel."""
 
 import socket
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def watched(tmp_path: Path) -> Iterator[RedisSentinel]:
 
 
 def test_failover(replicas: Replicas, watched: RedisSentinel) -> None:
-    """When the master dies, sessions wait, and then go on with its replica, even when the old master comes back."""
+    """When the master dies, sessions wait and then go on with its replica, even when the old master comes back."""
     with replicas.new(redis_url=watched.url, redis_timeout_seconds="0.5").start().client() as client:
         session = begin(client)
         for at in (0, 1):
@@ -42,7 +42,7 @@ def test_failover(replicas: Replicas, watched: RedisSentinel) -> None:
 
 
 def test_master_that_is_cut_off_and_refuses_to_write(replicas: Replicas, watched: RedisSentinel) -> None:
-    """Who is connected to it goes to the new master, and does not stay with one that takes nothing for ever."""
+    """Connections to it are given up for the new master, instead of staying with one that accepts no writes."""
     with replicas.new(redis_url=watched.url).start().client() as client:
         session = begin(client)
         assert say(client, session, SENTENCES[0], 0).status_code == 200
@@ -54,7 +54,7 @@ def test_master_that_is_cut_off_and_refuses_to_write(replicas: Replicas, watched
 
 
 def test_sentinels_that_are_silent(replicas: Replicas, watched: RedisSentinel) -> None:
-    """Those that take a connection and never answer leave time for the one that does, wherever it stands in the URL."""
+    """Sentinels that accept a connection but never answer leave enough time for one that does, listed last here."""
     with ExitStack() as silent:
         ports = [silent.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1] for _ in range(2)]
         hosts = "".join(f"127.0.0.1:{port}," for port in ports)

@@ -1,4 +1,4 @@
-"""Sessions through the front door, on one replica and on two that share a Redis."""
+"""Sessions from end to end, on one replica and on two that share a Redis."""
 
 import re
 import signal
@@ -18,7 +18,7 @@ from tests.support.stand_in import expected
 
 @pytest.fixture(scope="module")
 def two(shared_replicas: Replicas, redis_server: RedisServer) -> Iterator[tuple[httpx.Client, httpx.Client]]:
-    """Clients of two replicas with one Redis."""
+    """Clients of two replicas that share a Redis."""
     settings = {"redis_url": redis_server.url, "session_max_ttl_seconds": "100000", "session_lease_seconds": "60"}
     replicas = [shared_replicas.new(**settings).start() for _ in range(2)]
     with replicas[0].client() as one, replicas[1].client() as other:
@@ -28,7 +28,7 @@ def two(shared_replicas: Replicas, redis_server: RedisServer) -> Iterator[tuple[
 def test_sentence_that_is_lost_while_it_is_translated(
     two: tuple[httpx.Client, httpx.Client], redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """A Redis may forget what was written last: it is told where to go on, and can be sent again there."""
+    """If Redis loses its last writes, the client is told the next position, and can send the sentence again there."""
     client, session, gate = two[0], begin(two[0]), tmp_path / "gate"
     assert say(client, session, "一", 0).status_code == 200
     with ThreadPoolExecutor() as pool, Redis.from_url(redis_server.url, decode_responses=True) as redis:
@@ -45,7 +45,7 @@ def test_sentence_that_is_lost_while_it_is_translated(
 
 
 def test_session_by_two_replicas(two: tuple[httpx.Client, httpx.Client]) -> None:
-    """Replicas that serve one session in turn give what one gives, and what the whole document gives."""
+    """Two replicas that alternate give the same answers as one alone, and as the whole document."""
     one, other = two
     alone, shared = begin(one), begin(one)
     by_one = [say(one, alone, text).json() for text in SENTENCES]
@@ -57,7 +57,7 @@ def test_session_by_two_replicas(two: tuple[httpx.Client, httpx.Client]) -> None
 
 
 def test_alternatives_are_those_of_the_document(two: tuple[httpx.Client, httpx.Client]) -> None:
-    """Each sentence has as many as the session asked for, which retries get, too; a correction has none."""
+    """Each sentence has as many alternatives as the session asked for, in retries too; a correction has none."""
     one, other = two
     session = begin(one, alternatives=2)
     said = [say(two[at % 2], session, text).json() for at, text in enumerate(SENTENCES)]
@@ -77,7 +77,7 @@ def test_alternatives_are_those_of_the_document(two: tuple[httpx.Client, httpx.C
 
 
 def test_retry_conflict_and_gap(two: tuple[httpx.Client, httpx.Client]) -> None:
-    """The same position again gets the same answer, anywhere; another text there, or a gap, names the next position."""
+    """A retry gets the same answer at any replica; for another text or a gap, the error gives the next position."""
     one, other = two
     session = begin(one)
     first = say(one, session, "一", 0)
@@ -89,7 +89,7 @@ def test_retry_conflict_and_gap(two: tuple[httpx.Client, httpx.Client]) -> None:
 
 
 def test_retry_costs_no_translation(two: tuple[httpx.Client, httpx.Client]) -> None:
-    """What is answered from the store is counted as such, and not among the sentences translated."""
+    """An answer from the store is counted as such, and not as a translated sentence."""
     client = two[0]
     session = begin(client)
     say(client, session, "一", 0)
@@ -102,7 +102,7 @@ def test_retry_costs_no_translation(two: tuple[httpx.Client, httpx.Client]) -> N
 
 
 def test_idempotency_key(two: tuple[httpx.Client, httpx.Client]) -> None:
-    """Without a position, the key makes a repetition safe."""
+    """Without a position, the key makes a repetition safe; it may not be too long."""
     session = begin(two[0])
     first, again = (say(client, session, "一", **{"Idempotency-Key": "k"}).json() for client in two)
     assert first == again
@@ -112,7 +112,7 @@ def test_idempotency_key(two: tuple[httpx.Client, httpx.Client]) -> None:
 
 
 def test_sentence_without_words_is_no_context(two: tuple[httpx.Client, httpx.Client]) -> None:
-    """It has its place in the session, and comes back as it is."""
+    """It keeps its position in the session, but does not count as context."""
     session = begin(two[0])
     said = [say(two[0], session, text).json() for text in ("一", "", "二")]
     assert [one["context_size"] for one in said] == [0, 0, 1]
@@ -120,7 +120,7 @@ def test_sentence_without_words_is_no_context(two: tuple[httpx.Client, httpx.Cli
 
 
 def test_session_is_begun_once(two: tuple[httpx.Client, httpx.Client]) -> None:
-    """A beginning whose answer was lost is repeated with its key, at any replica, and finds the session."""
+    """If its answer was lost, a creation can be repeated with its key at any replica, and finds the session."""
     key, body = {"Idempotency-Key": "a random key"}, PAIR | {"ttl_seconds": 77}
     first = two[0].post("/v1/sessions", json=body, headers=key).json()
     say(two[0], f"/v1/sessions/{first['session_id']}", "一")
@@ -140,7 +140,7 @@ def test_session_is_begun_once(two: tuple[httpx.Client, httpx.Client]) -> None:
 
 
 def test_state_and_deletion(two: tuple[httpx.Client, httpx.Client]) -> None:
-    """A session shows what it keeps; once deleted it is unknown everywhere, and is not made anew."""
+    """A session shows what it keeps; once deleted it is unknown everywhere, and is not created again."""
     one, other = two
     session = begin(one, ttl_seconds=77)
     said = [say(one, session, text).json() for text in SENTENCES]
@@ -154,14 +154,14 @@ def test_state_and_deletion(two: tuple[httpx.Client, httpx.Client]) -> None:
 
 @pytest.mark.parametrize("session_id", ["x", "A" * 22, "..%2F..", "{a}:b"])
 def test_unknown_session(two: tuple[httpx.Client, httpx.Client], session_id: str) -> None:
-    """Whatever the id looks like, a session that was not created is not there."""
+    """Whatever the id looks like, a session that was never created is not found."""
     answer = say(two[0], f"/v1/sessions/{session_id}", "一")
     assert answer.status_code == 404
 
 
 @pytest.mark.parametrize("position", ["0.0", "0_0", "+0", "%200", "00", "-0", "-1", "٠", "a"])
 def test_position_in_a_path_is_written_as_in_json(two: tuple[httpx.Client, httpx.Client], position: str) -> None:
-    """One sentence has one address."""
+    """Every sentence has exactly one address."""
     session, correction = begin(two[0]), {"translation": "eins"}
     say(two[0], session, "一", 0)
     wrong = two[0].patch(f"{session}/sentences/{position}", json=correction)
@@ -173,7 +173,7 @@ def test_position_in_a_path_is_written_as_in_json(two: tuple[httpx.Client, httpx
 def test_session_does_not_expire_while_its_sentence_is_translated(
     two: tuple[httpx.Client, httpx.Client], redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """However short its time-to-live, which is less than a lease here, and before a lease is renewed."""
+    """Its short time to live is extended, even though it is less than the time until the lease is renewed."""
     session, gate = begin(two[0], ttl_seconds=5), tmp_path / "gate"
     of_session, entries, _ = DocumentKey("default", session.rpartition("/")[2]).names()
     with ThreadPoolExecutor() as pool, Redis.from_url(redis_server.url) as redis:
@@ -191,13 +191,13 @@ def test_session_does_not_expire_while_its_sentence_is_translated(
 
 
 def test_time_to_live_has_a_limit(two: tuple[httpx.Client, httpx.Client]) -> None:
-    """A longer time than the service allows is refused, not shortened."""
+    """A longer time than the service allows is refused rather than shortened."""
     answer = two[0].post("/v1/sessions", json=PAIR | {"ttl_seconds": 100_001})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_input")
 
 
 def test_refused_sentence_does_not_block_the_document(two: tuple[httpx.Client, httpx.Client]) -> None:
-    """A sentence that cannot be translated takes no place: another one can follow at its position."""
+    """A sentence that cannot be translated takes no position: another one can follow there."""
     session = begin(two[0])
     say(two[0], session, "一")
     assert say(two[0], session, "refuse", 1).status_code == 422
@@ -208,7 +208,7 @@ def test_refused_sentence_does_not_block_the_document(two: tuple[httpx.Client, h
 def test_replica_killed_between_append_and_finish(
     two: tuple[httpx.Client, httpx.Client], replicas: Replicas, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """The retry at another replica is answered, with the same context, and the position stays one."""
+    """A retry at another replica is answered with the same context, and the sentence is not appended twice."""
     survivor, gate = two[0], tmp_path / "gate"
     text = f"二 wait-for:{gate}"
     dying = replicas.new(redis_url=redis_server.url, session_lease_seconds="0.5").start()

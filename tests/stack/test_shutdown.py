@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP: what is in flight is finished, or handed back, and the process ends with status 0."""
+"""SIGTERM and SIGHUP: requests in flight are finished or handed back, and the process ends with status 0."""
 
 import signal
 import socket
@@ -19,7 +19,7 @@ HEARD = pytest.mark.skipif(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, re
 def test_signal_drains(
     new_replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path, how: signal.Signals
 ) -> None:
-    """What is in flight is answered, nothing new is accepted, and the exit status is 0."""
+    """Requests in flight are answered, no new ones are accepted, and the exit status is 0."""
     gate = tmp_path / "gate"
     replica = new_replicas.new(redis_url=redis_server.url).start()
     with replica.client() as client:
@@ -35,7 +35,7 @@ def test_signal_drains(
 def test_drain_has_an_end(
     new_replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """A request that never ends does not keep the process: after a while it is given up, with a retryable error."""
+    """A request that never ends does not keep the process alive: after a while it gets a retryable error."""
     replica = new_replicas.new(redis_url=redis_server.url, drain_seconds="1").start()
     with replica.client() as client:
         endless = pool.submit(translate, client, f"wait-for:{tmp_path / 'never'}")
@@ -44,13 +44,13 @@ def test_drain_has_an_end(
         given_up = endless.result()
         assert (given_up.status_code, given_up.json()["code"]) == (503, "shutting_down")
         assert given_up.headers["retry-after"] == "1"
-    assert "worker_died" not in replica.log  # it was ended, and no other is started in its place
+    assert "worker_died" not in replica.log  # it was ended on purpose, and is not replaced
 
 
 def test_thread_that_is_busy_keeps_no_process(
     redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """A text that takes very long is given up like any other request, though no thread can be told to stop."""
+    """A text that takes very long is given up like any other request, although a thread cannot be stopped."""
     settings = {"BUNDLES": str(bundle(tmp_path / "bundle")), "REDIS_URL": redis_server.url, "DRAIN_SECONDS": "1"}
     environment = {f"ANTECEDENT_{name}": value for name, value in settings.items()}
     with (
@@ -65,7 +65,7 @@ def test_thread_that_is_busy_keeps_no_process(
 
 
 def test_request_whose_body_does_not_come_is_handed_back(new_replicas: Replicas, redis_server: RedisServer) -> None:
-    """It never got as far as to wait for a worker: its client is told to repeat it too, and not of a bug."""
+    """Although it never waited for a worker, its client is asked to repeat it, and not told of an internal error."""
     replica = new_replicas.new(redis_url=redis_server.url, drain_seconds="1").start()
     url = httpx.URL(replica.url)
     with socket.create_connection((url.host, url.port)) as connection, replica.client() as client:
@@ -81,7 +81,7 @@ def test_request_whose_body_does_not_come_is_handed_back(new_replicas: Replicas,
 
 
 def test_signal_at_the_start(new_replicas: Replicas, redis_server: RedisServer) -> None:
-    """Told to end before it serves, the service ends without a traceback and leaves no process behind."""
+    """If it is ended before it serves, the service prints no traceback and leaves no process behind."""
     replica = new_replicas.new(redis_url=redis_server.url)
     process = replica.spawn()
     eventually(lambda: bool(children(process.pid)), "it starts a worker")

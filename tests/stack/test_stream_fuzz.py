@@ -1,4 +1,4 @@
-"""Malformed frames on a stream: the server stays up, says nothing of them in its log, and its memory does not grow."""
+"""Malformed frames on a stream: the server stays up, logs nothing about them, and its memory does not grow."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from tests.support.servers import RedisServer, Replica, Replicas, eventually
 from tests.support.streams import connected, handshake_of, opened, read_all
 
 CONNECTIONS, FRAMES = 1000, 10
-"""Of the frames on a connection the last one ends it."""
+"""The last frame on a connection ends it."""
 WARM_UP = 200
 MOST_GROWTH_KIB = 8 * 1024
 UPGRADE = b"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -23,14 +23,14 @@ UPGRADE = b"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConn
 
 @pytest.fixture(scope="module")
 def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
-    """A replica whose log holds warnings and errors only."""
+    """A replica that logs only warnings and errors."""
     little = {"stream_message_bytes": "4096", "max_sentence_characters": "300"}
     return shared_replicas.new(redis_url=redis_server.url, log_level="warning", **little).start()
 
 
 @pytest.fixture
 def session(replica: Replica) -> Iterator[str]:
-    """A session, which must be there afterwards, with nothing in it that was not sent."""
+    """A session, which must still exist and be empty afterwards."""
     with replica.client() as client:
         path = begin(client)
         yield path
@@ -40,9 +40,9 @@ def session(replica: Replica) -> Iterator[str]:
 
 
 def test_malformed_frames(replica: Replica, session: str) -> None:
-    """Ten thousand of every kind, and the server reads each: a stream beside them goes on, and memory stays flat."""
+    """The server reads ten thousand frames of every kind; another stream goes on, and memory stays flat."""
     chooser = random.Random(1)
-    attack(replica.url, session, chooser, WARM_UP)  # what is allocated once
+    attack(replica.url, session, chooser, WARM_UP)  # for one-time allocations
     before = resident_kib(replica.pid)
     with opened(replica.url, session) as stream:
         attack(replica.url, session, chooser, CONNECTIONS)
@@ -64,7 +64,7 @@ def test_malformed_frames(replica: Replica, session: str) -> None:
     ids=["no key", "version", "long field", "many fields", "method", "no upgrade"],
 )
 def test_malformed_handshakes(replica: Replica, session: str, handshake: bytes) -> None:
-    """None opens a stream."""
+    """None of them opens a stream."""
     with connected(replica.url) as connection:
         connection.sendall(handshake.replace(b"{path}", f"{session}/stream".encode()) + b"\r\n")
         connection.shutdown(socket.SHUT_WR)
@@ -73,7 +73,7 @@ def test_malformed_handshakes(replica: Replica, session: str, handshake: bytes) 
 
 
 def test_frames_before_the_handshake_is_answered(replicas: Replicas, mortal_redis: RedisServer) -> None:
-    """Whoever cannot wait gets nothing, and leaves nothing in the log, whatever the frames are."""
+    """Such a client gets no stream, and leaves nothing in the log, whatever the frames are."""
     replica = replicas.new(redis_url=mortal_redis.url, log_level="warning").start()
     with replica.client() as client, ExitStack() as stack:
         session = begin(client)
@@ -95,7 +95,7 @@ def test_frames_before_the_handshake_is_answered(replicas: Replicas, mortal_redi
 
 
 def test_message_in_fragments_without_end(replica: Replica, session: str) -> None:
-    """Fragments of no bytes are never too many bytes: their number is bounded, too."""
+    """Empty fragments never exceed a limit on bytes, so their number is limited, too."""
     with connected(replica.url) as connection:
         connection.sendall(handshake_of(session))
         read_until(connection, b"next_position", 1)
@@ -105,7 +105,7 @@ def test_message_in_fragments_without_end(replica: Replica, session: str) -> Non
 
 @pytest.mark.parametrize("message", ["fragments", "not UTF-8"])
 def test_goodbye_right_after_what_is_refused(replica: Replica, session: str, message: str) -> None:
-    """A client whose own close comes in the same segment gets that back."""
+    """If the client's own close comes in the same segment, it is echoed."""
     with connected(replica.url) as connection:
         connection.sendall(handshake_of(session))
         read_until(connection, b"next_position", 1)
@@ -116,14 +116,14 @@ def test_goodbye_right_after_what_is_refused(replica: Replica, session: str, mes
 
 
 def test_message_in_fragments(replica: Replica, session: str) -> None:
-    """As any client may send it."""
+    """A reasonable number of fragments is accepted."""
     with opened(replica.url, session) as stream:
         stream.socket.send([*'{"text": "refuse"}', *[""] * 500])
         assert stream.receive()["code"] == "invalid_request"
 
 
 def test_pings_whose_answers_nobody_reads(replica: Replica, session: str) -> None:
-    """They end the connection before their answers fill the memory."""
+    """The connection ends before the answers to the pings fill the memory."""
     with connected(replica.url) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.sendall(handshake_of(session))
@@ -132,7 +132,7 @@ def test_pings_whose_answers_nobody_reads(replica: Replica, session: str) -> Non
 
 
 def attack(url: str, session: str, chooser: random.Random, connections: int) -> None:
-    """Open connections one after the other; each gets malformed frames, and then one that no connection outlives."""
+    """Open connections one after the other; send each some malformed frames, and finally a fatal one."""
     for _ in range(connections):
         with connected(url) as connection:
             connection.sendall(handshake_of(session))
@@ -145,14 +145,14 @@ def attack(url: str, session: str, chooser: random.Random, connections: int) -> 
 
 
 def malformed(chooser: random.Random) -> bytes:
-    """A frame as it should be, with what is no sentence in it."""
+    """A valid frame whose content is not a sentence."""
     invalid = [b'{"text": 1}', b'{"text": "\\ud800"}', b"[" * 1000, b'{"text": "a", "position": 99999999999999999999}']
     text = chooser.choice([*invalid, bytes(chooser.choices(range(128), k=chooser.randrange(300)))])
     return chooser.choice([frame(0x1, text), frame(0x2, chooser.randbytes(chooser.randrange(300)))])
 
 
 def fatal(chooser: random.Random) -> bytes:
-    """A frame with something wrong in length, mask, flags, opcode, order or encoding."""
+    """A frame that is wrong in length, mask, flags, opcode, order or encoding."""
     payload = chooser.randbytes(chooser.randrange(300))
     return chooser.choice(
         [
@@ -173,7 +173,7 @@ def fatal(chooser: random.Random) -> bytes:
 
 
 def frame(opcode: int, payload: bytes, *, first_bits: int = 8, masked: bool = True) -> bytes:
-    """A frame, with a mask of zeros if it has one; 8 as first bits are those of a whole message."""
+    """A frame, whose mask, if any, is zeros; the default first bits, 8, mark a whole message."""
     length, mask_bit = len(payload), 0x80 if masked else 0
     head = bytes([first_bits << 4 | opcode])
     if length < 126:
@@ -184,7 +184,7 @@ def frame(opcode: int, payload: bytes, *, first_bits: int = 8, masked: bool = Tr
 
 
 def read_until(connection: socket.socket, part: bytes, times: int) -> None:
-    """Read until something has come that often."""
+    """Read until something has occurred that often."""
     received = b""
     while received.count(part) < times:
         more = connection.recv(4096)
@@ -193,6 +193,6 @@ def read_until(connection: socket.socket, part: bytes, times: int) -> None:
 
 
 def resident_kib(pid: int) -> int:
-    """Memory of a process."""
+    """The resident memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0])

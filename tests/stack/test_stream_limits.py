@@ -1,4 +1,4 @@
-"""How a stream is bounded, and how it ends: idle, too much, a replica that is told to end."""
+"""How streams are limited, and how they end: idleness, excess, or the end of the replica."""
 
 import signal
 import socket
@@ -18,12 +18,12 @@ from tests.support.streams import Stream, connected, handshake_of, opened, read_
 
 INTERNAL_ERROR = (1011).to_bytes(2, "big")
 TOO_BIG = (1009).to_bytes(2, "big")
-"""Close codes, as they are in a frame."""
+"""Close codes as they appear in a frame."""
 
 
 @pytest.fixture(scope="module")
 def narrow(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
-    """A replica that allows little."""
+    """A replica with narrow limits."""
     return shared_replicas.new(
         redis_url=redis_server.url,
         stream_limit="2",
@@ -41,26 +41,26 @@ def hasty(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
 
 @pytest.fixture
 def session(ordinary: Replica) -> str:
-    """A session, begun at a replica that counts nothing."""
+    """A session, created at a replica without narrow limits."""
     with ordinary.client() as client:
         return begin(client)
 
 
 @pytest.fixture(scope="module")
 def ordinary(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
-    """A replica with the limits that it has by default."""
+    """A replica with the default limits."""
     return shared_replicas.new(redis_url=redis_server.url, session_lease_seconds="0.5").start()
 
 
 def test_idle_stream_ends(hasty: Replica, session: str) -> None:
-    """Nothing has come for a while and nothing is in flight."""
+    """A stream ends when nothing has come for a while and nothing is in flight."""
     with opened(hasty.url, session) as stream:
         assert stream.closed() == (1001, "idle")
 
 
 @contextmanager
 def in_flight(replica: Replica, session: str, text: str) -> Iterator[Stream]:
-    """A stream on which a first sentence is in flight; another one, where it had ended before that came."""
+    """A stream with a first sentence in flight; if a stream ends as idle before that arrives, another one is tried."""
     while True:
         with opened(replica.url, session) as stream:
             with suppress(ConnectionClosed):
@@ -71,7 +71,7 @@ def in_flight(replica: Replica, session: str, text: str) -> Iterator[Stream]:
 
 
 def _is_taken(replica: Replica, session: str, stream: Stream) -> bool:
-    """Whether a first sentence gets its place, or else the stream ends before it comes."""
+    """Wait for a first sentence to be appended or the stream to end; whether it was appended."""
     with replica.client() as client:
 
         def taken() -> bool:
@@ -82,7 +82,7 @@ def _is_taken(replica: Replica, session: str, stream: Stream) -> bool:
 
 
 def test_stream_is_not_idle_while_a_sentence_is_in_flight(hasty: Replica, session: str, tmp_path: Path) -> None:
-    """However long its translation takes, it is answered before the stream ends."""
+    """However long the translation takes, the sentence is answered before the stream ends."""
     gate = tmp_path / "gate"
     with in_flight(hasty, session, f"wait-for:{gate}") as stream:
         with opened(hasty.url, session) as other:
@@ -93,7 +93,7 @@ def test_stream_is_not_idle_while_a_sentence_is_in_flight(hasty: Replica, sessio
 
 
 def test_message_that_is_too_big(narrow: Replica, session: str) -> None:
-    """It ends the stream; a session that is resumed has nothing of it."""
+    """It ends the stream, and is not in the session when that is resumed."""
     with opened(narrow.url, session) as stream:
         stream.send("長" * 1000)
         assert stream.closed()[0] == 1009
@@ -102,18 +102,18 @@ def test_message_that_is_too_big(narrow: Replica, session: str) -> None:
 
 
 def test_message_that_is_still_being_sent(narrow: Replica, session: str) -> None:
-    """Its client is told why it is refused: closed at once, the connection would be broken before it has read that."""
+    """Its client is told why; if the connection were closed at once, it would break before the client has read that."""
     many = 16 * 2**20
     with connected(narrow.url) as connection:
         connection.sendall(handshake_of(session))
-        while b"next_position" not in connection.recv(4096):  # before the handshake's answer nothing may be sent
+        while b"next_position" not in connection.recv(4096):  # nothing may be sent before the handshake is answered
             pass
         connection.sendall(b"\x81\xff" + many.to_bytes(8, "big") + bytes(4 + many))
         assert TOO_BIG in read_all(connection)
 
 
 def test_number_of_streams(narrow: Replica, session: str) -> None:
-    """One more than may be open is refused at the handshake, until one has ended."""
+    """Beyond the limit a handshake is refused, until another stream has ended."""
     with opened(narrow.url, session) as one, opened(narrow.url, session):
         refusal = refused(narrow.url, session)
         assert (refusal["status"], refusal["code"], refusal["retryable"]) == (503, "too_many_streams", True)
@@ -122,7 +122,7 @@ def test_number_of_streams(narrow: Replica, session: str) -> None:
 
 
 def test_length_of_a_session(narrow: Replica, session: str) -> None:
-    """A sentence too many is told so in its place; those before it are answered."""
+    """A sentence too many gets an error in its turn; those before it are answered."""
     with opened(narrow.url, session) as stream:
         stream.send_all(list("一二三四"), 0)
         *answers, full = stream.receive_all(4)
@@ -131,7 +131,7 @@ def test_length_of_a_session(narrow: Replica, session: str) -> None:
 
 
 def test_rate(replicas: Replicas, redis_server: RedisServer, session: str) -> None:
-    """A sentence beyond the key's minute is told when to come again, and none after it takes its place."""
+    """A sentence beyond the key's rate is told when to retry, and no later one takes its position."""
     replica = replicas.new(redis_url=redis_server.url, sentences_per_minute="2").start()
     with opened(replica.url, session) as stream:
         for text in "一二三四":
@@ -144,7 +144,7 @@ def test_rate(replicas: Replicas, redis_server: RedisServer, session: str) -> No
 
 
 def test_rate_of_a_session(replicas: Replicas, redis_server: RedisServer, session: str) -> None:
-    """A sentence that comes too soon is told when to come again, over the stream and over REST alike."""
+    """A sentence that comes too soon is told when to retry, over the stream and REST alike."""
     replica = replicas.new(redis_url=redis_server.url, session_sentences_per_minute="2").start()
     with opened(replica.url, session) as stream, replica.client() as client:
         stream.send_all(list("一二三"), 0)
@@ -158,7 +158,7 @@ def test_rate_of_a_session(replicas: Replicas, redis_server: RedisServer, sessio
 
 
 def test_pings(replicas: Replicas, redis_server: RedisServer, session: str, tmp_path: Path) -> None:
-    """A client that answers no ping is gone, but not one whose answer is behind sentences that have not been read."""
+    """A client that answers no pings is given up, but not one whose pong is queued behind sentences not yet read."""
     gate = tmp_path / "gate"
     texts = [f"wait-for:{gate}", *"一二三四"]
     replica = replicas.new(redis_url=redis_server.url, stream_ping_seconds="0.2", stream_in_flight="1").start()
@@ -172,7 +172,7 @@ def test_pings(replicas: Replicas, redis_server: RedisServer, session: str, tmp_
 
 
 def test_client_that_leaves_no_room_for_a_close(replicas: Replicas, redis_server: RedisServer, session: str) -> None:
-    """Whose answer fills all that is between it and the service is given up as well, and holds no place."""
+    """A client whose unread answer fills all buffers is given up as well, and occupies no place."""
     long = {"max_sentence_characters": "5000000", "stream_message_bytes": "60000256", "redis_total_seconds": "60"}
     replica = replicas.new(
         redis_url=redis_server.url, stream_idle_seconds="0.5", stream_ping_seconds="600", **long
@@ -181,7 +181,7 @@ def test_client_that_leaves_no_room_for_a_close(replicas: Replicas, redis_server
     message = b'{"text": "' + b"x" * 5_000_000 + b'"}'
     frame = b"\x81\xff" + len(message).to_bytes(8, "big") + bytes(4) + message  # masked by zeros
     with replica.client() as client, ExitStack() as silent_ones:
-        while not measured(client, answered):  # or the stream had ended before its message was there
+        while not measured(client, answered):  # the stream may end before its message has arrived
             silent = silent_ones.enter_context(connected(replica.url))
             silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             silent.sendall(handshake_of(session))
@@ -194,7 +194,7 @@ def test_client_that_leaves_no_room_for_a_close(replicas: Replicas, redis_server
 
 
 def test_told_to_end(replicas: Replicas, ordinary: Replica, redis_server: RedisServer, tmp_path: Path) -> None:
-    """What is in flight is answered, then the stream is closed with the word to resume, and the process ends well."""
+    """Sentences in flight are answered, the stream is closed with "resume", and the process ends with status 0."""
     gate, texts = tmp_path / "gate", ["一", f"wait-for:{tmp_path / 'gate'}", "二"]
     replica = replicas.new(redis_url=redis_server.url, log_level="warning").start()
     with ordinary.client() as client:
@@ -222,14 +222,14 @@ def test_told_to_end(replicas: Replicas, ordinary: Replica, redis_server: RedisS
     ids=["long", "many", "body"],
 )
 def test_handshake_that_cannot_be_read(ordinary: Replica, session: str, fields: bytes, status: int) -> None:
-    """It is refused and the connection ended, rather than kept by whoever has shown no key."""
+    """It is refused and the connection closed, so that a client without a key cannot keep it open."""
     with connected(ordinary.url) as stranger:
         stranger.sendall(handshake_of(session).replace(b"\r\n\r\n", b"\r\n" + fields + b"\r\n"))
         assert read_all(stranger).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 def test_only_get_begins_a_stream(ordinary: Replica, session: str) -> None:
-    """With any other method it is a request like others, and none that the path supports."""
+    """With another method it is an ordinary request, which the path does not support."""
     with connected(ordinary.url) as stranger:
         handshake = handshake_of(session).replace(b"Connection: Upgrade", b"Connection: close, Upgrade")
         stranger.sendall(handshake.replace(b"GET ", b"POST "))
@@ -239,7 +239,7 @@ def test_only_get_begins_a_stream(ordinary: Replica, session: str) -> None:
 def test_told_to_end_while_a_sentence_never_does(
     replicas: Replicas, ordinary: Replica, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """After the grace period it is told that it may be sent again, the one that waits for it too; then as before."""
+    """After the grace period the sentence, and one that waits for it, get a retryable error; then the streams close."""
     gate = tmp_path / "gate"
     text = f"wait-for:{gate}"
     replica = replicas.new(redis_url=redis_server.url, drain_seconds="1", session_lease_seconds="60").start()
@@ -265,7 +265,7 @@ def test_told_to_end_while_a_sentence_never_does(
 def test_replica_killed(
     replicas: Replicas, ordinary: Replica, redis_server: RedisServer, session: str, tmp_path: Path
 ) -> None:
-    """Sentences in flight at a replica that is killed are answered by another one, in the same places."""
+    """Sentences in flight at a killed replica are answered by another one, at the same positions."""
     gate = tmp_path / "gate"
     texts = ["一", f"wait-for:{gate}", "二", "三"]
     dying = replicas.new(redis_url=redis_server.url, session_lease_seconds="0.5").start()

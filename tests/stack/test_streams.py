@@ -1,4 +1,4 @@
-"""Streams through the front door: order, retries, resumption and refusals, with the `websockets` client."""
+"""Streams from end to end: order, retries, resumption and refusals, with the `websockets` client."""
 
 import re
 import threading
@@ -25,7 +25,7 @@ def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
 
 
 def test_answers_come_in_order(replica: Replica, client: httpx.Client) -> None:
-    """However many sentences are sent at once, answers come in their order and are those of a quiet run."""
+    """However many sentences are sent at once, their answers come in order and are those of an undisturbed run."""
     session = begin(client)
     texts = [f"文{number}" for number in range(100)]
     with opened(replica.url, session) as stream:
@@ -44,7 +44,7 @@ def test_answers_come_in_order(replica: Replica, client: httpx.Client) -> None:
 
 
 def test_stream_and_requests_share_a_session(replica: Replica, client: httpx.Client) -> None:
-    """What one has appended the other goes on from, with the same answers."""
+    """Each continues from what the other has appended, with the same answers."""
     session = begin(client)
     with opened(replica.url, session) as stream:
         for at, text in enumerate(SENTENCES):
@@ -58,7 +58,7 @@ def test_stream_and_requests_share_a_session(replica: Replica, client: httpx.Cli
 
 
 def test_answers_have_the_alternatives_of_the_session(replica: Replica, client: httpx.Client) -> None:
-    """What a session asks for holds for its streams."""
+    """The session's number of alternatives applies to its streams."""
     session = begin(client, alternatives=1)
     with opened(replica.url, session) as stream:
         stream.send("一", 0)
@@ -67,7 +67,7 @@ def test_answers_have_the_alternatives_of_the_session(replica: Replica, client: 
 
 
 def test_sentence_sent_twice(replica: Replica, client: httpx.Client) -> None:
-    """The same position with the same text gets the same answer each time, and its place once."""
+    """Each repetition of a text at the same position gets the same answer, and it is appended only once."""
     session = begin(client)
     with opened(replica.url, session) as stream:
         for text, position in (("一", 0), ("一", 0), ("二", 1), ("一", 0), ("二", 1)):
@@ -79,7 +79,7 @@ def test_sentence_sent_twice(replica: Replica, client: httpx.Client) -> None:
 
 
 def test_conflict_and_gap(replica: Replica, client: httpx.Client) -> None:
-    """They are told in their places, with the next position, and the stream goes on."""
+    """Both errors come in order, with the next position, and the stream goes on."""
     session = begin(client)
     with opened(replica.url, session) as stream:
         for text, position in (("一", 0), ("二", 0), ("三", 2), ("四", 1)):
@@ -92,7 +92,7 @@ def test_conflict_and_gap(replica: Replica, client: httpx.Client) -> None:
 
 
 def test_sentence_without_position_overtakes_none(replica: Replica, client: httpx.Client) -> None:
-    """After one that found no place, those without a position are refused until one comes that names its own."""
+    """After a sentence that was not placed, those without a position are refused until one states its position."""
     session = begin(client)
     with opened(replica.url, session) as stream:
         stream.send("一")
@@ -109,7 +109,7 @@ def test_sentence_without_position_overtakes_none(replica: Replica, client: http
 def test_sentence_without_position_does_not_take_the_place_of_one_that_failed(
     replica: Replica, client: httpx.Client
 ) -> None:
-    """One that had its place, and was taken out again, is still before what came after it."""
+    """The position of a withdrawn sentence is kept for it."""
     session = begin(client)
     with opened(replica.url, session) as stream:
         stream.send("一")
@@ -127,7 +127,7 @@ def test_sentence_without_position_does_not_take_the_place_of_one_that_failed(
 
 
 def test_retry_of_an_earlier_sentence_frees_no_place(replica: Replica, client: httpx.Client) -> None:
-    """What comes after it without a position still comes after the one that failed, or not at all."""
+    """A sentence without a position still may not take the failed one's, even after a retry of an earlier one."""
     session = begin(client)
     with opened(replica.url, session) as stream:
         for text in ("一", "二", "refuse"):
@@ -143,7 +143,7 @@ def test_retry_of_an_earlier_sentence_frees_no_place(replica: Replica, client: h
 def test_stream_goes_on_where_a_document_has_lost_its_end(
     replica: Replica, client: httpx.Client, redis_server: RedisServer
 ) -> None:
-    """A Redis may forget what was written last: no sentence takes the place of a lost one, until one names its own."""
+    """If Redis loses its last writes, no sentence takes a lost one's position until one states its position."""
     session = begin(client)
     with opened(replica.url, session) as stream, Redis.from_url(redis_server.url, decode_responses=True) as redis:
         for text in ("一", "二", "三"):
@@ -162,7 +162,7 @@ def test_stream_goes_on_where_a_document_has_lost_its_end(
 
 
 def test_invalid_messages(replica: Replica, client: httpx.Client) -> None:
-    """Each gets an error in its place and the stream goes on, but not if nothing else comes."""
+    """Each gets an error in its turn and the stream goes on, unless too many come in a row."""
     session = begin(client)
     invalid: list[str | bytes] = ["", "{", "[]", '{"text": 1}', '{"text": "a", "more": 1}', b'{"text": "a"}', b"\xff"]
     with opened(replica.url, session) as stream:
@@ -181,7 +181,7 @@ def test_invalid_messages(replica: Replica, client: httpx.Client) -> None:
 
 
 def test_refused_sentence_is_told_in_its_place(replica: Replica, client: httpx.Client) -> None:
-    """One that the model refuses takes no place if it is the last; the others are answered."""
+    """A sentence that the model refuses takes no position if it is the last; the others are answered."""
     session = begin(client)
     with opened(replica.url, session) as stream:
         stream.send("一", 0)
@@ -194,21 +194,21 @@ def test_refused_sentence_is_told_in_its_place(replica: Replica, client: httpx.C
 
 @pytest.mark.parametrize("session_id", ["A" * 22, "x"])
 def test_stream_of_no_session(replica: Replica, session_id: str) -> None:
-    """The handshake is refused with the problem that a request would get."""
+    """The handshake is refused with the same problem as a request."""
     refusal = refused(replica.url, f"/v1/sessions/{session_id}")
     assert (refusal["status"], refusal["code"]) == (404, "session_not_found")
 
 
 @pytest.mark.parametrize("path", ["/v1/session/x", "/v1/documents", "/"])
 def test_stream_where_there_is_none(replica: Replica, path: str) -> None:
-    """The handshake is refused with the problem that a request would get, not as if a key were wrong."""
+    """The handshake is refused with the same problem as a request, not as if a key were wrong."""
     refusal = refused(replica.url, path)
     assert (refusal["status"], refusal["code"]) == (404, "not_found")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_request_for_a_stream_is_told_to_upgrade(client: httpx.Client, method: str) -> None:
-    """As where a proxy has taken the handshake away; the connection goes on."""
+    """A proxy may, for example, have dropped the handshake's header fields; the connection stays usable."""
     path = f"{begin(client)}/stream"
     for _ in range(2):
         answer = client.request(method, path)
@@ -220,7 +220,7 @@ def test_request_for_a_stream_is_told_to_upgrade(client: httpx.Client, method: s
 
 
 def test_session_deleted_under_a_stream(replica: Replica, client: httpx.Client) -> None:
-    """The next sentence is told so, and the stream ends."""
+    """The next sentence gets an error, and the stream ends."""
     session = begin(client)
     with opened(replica.url, session) as stream:
         stream.send("一")
@@ -232,14 +232,14 @@ def test_session_deleted_under_a_stream(replica: Replica, client: httpx.Client) 
 
 
 def test_subprotocol(replica: Replica, client: httpx.Client) -> None:
-    """A browser, which cannot send headers, offers the protocol's name beside its key, and gets the name back."""
+    """A browser cannot set headers, so it offers the protocol's name along with its key; only the name is selected."""
     session = begin(client)
     with opened(replica.url, session, subprotocols=["antecedent.key.any", "antecedent.v1"]) as stream:
         assert stream.socket.subprotocol == "antecedent.v1"
 
 
 def test_resumption(replica: Replica, client: httpx.Client) -> None:
-    """A client whose connection broke sends again what had no answer, and gets each answer that it would have got."""
+    """After a broken connection a client resends what was not answered, and gets every answer that it missed."""
     session = begin(client)
     texts = [f"文{number}" for number in range(30)]
     with opened(replica.url, session) as stream:
@@ -257,7 +257,7 @@ def test_resumption(replica: Replica, client: httpx.Client) -> None:
 
 
 def test_client_that_leaves(replica: Replica, client: httpx.Client, tmp_path: Path) -> None:
-    """What it had in flight is given back: the sentences without an answer are out of the queue and the session."""
+    """Its unanswered sentences leave the queue and the session."""
     session, gate = begin(client), tmp_path / "gate"
     with opened(replica.url, session) as stream:
         stream.send("一", 0)
@@ -272,7 +272,7 @@ def test_client_that_leaves(replica: Replica, client: httpx.Client, tmp_path: Pa
 
 
 def test_client_that_sends_too_much(replica: Replica, client: httpx.Client, tmp_path: Path) -> None:
-    """Beyond what may be in flight nothing is appended; it is read later, and nothing is lost."""
+    """Sentences beyond the number that may be in flight are read later, and nothing is lost."""
     session, gate = begin(client), tmp_path / "gate"
     texts = [f"wait-for:{gate}", *(f"文{number}" for number in range(40))]
     with opened(replica.url, session) as stream:
@@ -286,7 +286,7 @@ def test_client_that_sends_too_much(replica: Replica, client: httpx.Client, tmp_
 
 
 def test_client_that_reads_nothing(replica: Replica, client: httpx.Client) -> None:
-    """Its answers wait for it; others are served meanwhile."""
+    """Its answers wait while others are served."""
     session, other = begin(client), begin(client)
     with opened(replica.url, session, max_queue=1) as stream, opened(replica.url, other) as quick:
         texts = ["長" * 1000] * 200
@@ -300,7 +300,7 @@ def test_client_that_reads_nothing(replica: Replica, client: httpx.Client) -> No
 
 
 def test_open_streams_are_counted(replica: Replica, client: httpx.Client) -> None:
-    """The gauge holds those that are open, and the counter the sentences that came over them."""
+    """A gauge counts open streams, and a counter the sentences that came over streams."""
     eventually(lambda: measured(client, "antecedent_streams_open 0.0"), "none is open")
     before = _sentences_of_streams(client)
     with opened(replica.url, begin(client)) as stream:
@@ -312,7 +312,7 @@ def test_open_streams_are_counted(replica: Replica, client: httpx.Client) -> Non
 
 
 def _sentences_of_streams(client: httpx.Client) -> list[float]:
-    """How many have come over streams, and of how many it was measured how long they took."""
+    """The numbers of sentences that came over streams, and of those whose time was measured."""
     told = client.get("/metrics").text
     names = (r'session_sentences_total\{channel="stream"\}', "stream_sentence_seconds_count")
     found = [re.search(rf"^antecedent_{name} (\S+)$", told, re.MULTILINE) for name in names]

@@ -1,4 +1,4 @@
-"""Sessions whose model reads the translations of preceding sentences: waiting, taking over, failing, correcting."""
+"""Sessions whose model reads the preceding sentences' translations: waiting, taking over, failures, corrections."""
 
 import signal
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ from tests.support.streams import opened, refused
 
 @pytest.fixture(scope="module")
 def bundles(stand_in_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Japanese-English reads sources; Japanese-German translations too; Japanese-French blocks of three sentences.
+    """Japanese-English reads sources, Japanese-German also translations, Japanese-French blocks of three sentences.
 
-    Japanese-Spanish reads whole blocks, so it serves no sessions.
+    Japanese-Spanish also reads what follows in a block, so it serves no sessions.
     """
     folder = tmp_path_factory.mktemp("more")
     reader = bundle(folder / "reader", name="reader", target="de", reads_target_context=True)
@@ -37,20 +37,20 @@ def bundles(stand_in_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="module")
 def pair(shared_replicas: Replicas, redis_server: RedisServer, bundles: str) -> list[Replica]:
-    """Two replicas with one Redis."""
+    """Two replicas that share a Redis."""
     return [shared_replicas.new(redis_url=redis_server.url, bundles=bundles).start() for _ in range(2)]
 
 
 @pytest.fixture
 def one(pair: list[Replica]) -> Iterator[httpx.Client]:
-    """A client of the first."""
+    """A client of the first replica."""
     with pair[0].client() as client:
         yield client
 
 
 @pytest.fixture
 def other(pair: list[Replica]) -> Iterator[httpx.Client]:
-    """A client of the second."""
+    """A client of the second replica."""
     with pair[1].client() as client:
         yield client
 
@@ -62,7 +62,7 @@ def session(one: httpx.Client) -> str:
 
 
 def reads(sources: list[str]) -> list[str]:
-    """The translations of a document, each made with those of the two sentences before it."""
+    """The translations of a document, each made with those of up to two sentences before it."""
     done: list[str] = []
     for at, source in enumerate(sources):
         first = max(0, at - 2)
@@ -71,7 +71,7 @@ def reads(sources: list[str]) -> list[str]:
 
 
 def test_sentences_wait_for_those_before_them(pair: list[Replica], session: str) -> None:
-    """However many are in flight, on one stream or over replicas, each is read with the translations before it."""
+    """However many are in flight, on one stream or several replicas, each is read with the translations before it."""
     texts = [f"文{number}" for number in range(24)]
     with opened(pair[0].url, session) as stream:
         stream.send_all(texts[:20], 0)
@@ -86,7 +86,7 @@ def test_sentences_wait_for_those_before_them(pair: list[Replica], session: str)
 
 
 def test_blocks_begin_anew(one: httpx.Client) -> None:
-    """Where the model reads a document in blocks, a session gives what the document gives."""
+    """If the model reads a document in blocks, a session gives the same translations as the document."""
     texts = [f"文{number}" for number in range(7)]
     session = begin(one, target_lang="fr")
     said = [say(one, session, text).json()["translation"] for text in texts]
@@ -98,7 +98,7 @@ def test_blocks_begin_anew(one: httpx.Client) -> None:
 def test_same_sentence_at_two_replicas_at_once(
     one: httpx.Client, other: httpx.Client, pool: ThreadPoolExecutor, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """It is translated once: the second waits for the answer of the first, which keeps its lease meanwhile."""
+    """It is translated once: the second request waits for the first's answer, whose lease is renewed meanwhile."""
     gate, session = tmp_path / "gate", begin(one)
     text = f"wait-for:{gate}"
     first = pool.submit(say, one, session, text, 0)
@@ -122,7 +122,7 @@ def test_sentence_that_waits_keeps_its_lease(
     redis_server: RedisServer,
     tmp_path: Path,
 ) -> None:
-    """However long it waits for the one before it, nobody takes it for one that a dead replica has left behind."""
+    """However long it waits for the previous one, it is not mistaken for one left behind by a dead replica."""
     gate = tmp_path / "gate"
     first = pool.submit(say, one, session, f"wait-for:{gate}", 0)
     eventually(lambda: _next_position(pair[0], session) == 1, "the first is in its place")
@@ -135,13 +135,13 @@ def test_sentence_that_waits_keeps_its_lease(
 
 
 def entries_of(session: str) -> str:
-    """The key in Redis of what a session has of its sentences."""
+    """The key in Redis of a session's sentences."""
     _, entries, _ = DocumentKey("default", session.rpartition("/")[2]).names()
     return entries
 
 
 def wait_for_a_renewal(server: RedisServer, session: str, position: int) -> None:
-    """Wait until the lease of a sentence, which somebody has, ends later than it did."""
+    """Wait until the lease of a sentence that somebody holds is extended."""
     with redis.Redis(port=server.port, decode_responses=True) as client:
 
         def ends() -> int:
@@ -152,7 +152,7 @@ def wait_for_a_renewal(server: RedisServer, session: str, position: int) -> None
 
 
 def test_correction_is_read_by_later_sentences(one: httpx.Client, other: httpx.Client, session: str) -> None:
-    """Retries get it, at every replica, with no score; the next sentence is translated with it."""
+    """Retries at any replica get it, without a score; the next sentence is translated with it."""
     say(one, session, "一", 0)
     corrected = other.patch(f"{session}/sentences/0", json={"translation": "eins"})
     assert corrected.status_code == 200
@@ -165,7 +165,7 @@ def test_correction_is_read_by_later_sentences(one: httpx.Client, other: httpx.C
 def test_correction_of_a_sentence_in_flight(
     one: httpx.Client, other: httpx.Client, session: str, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """It is the answer, also for whoever was waiting; the translation that comes later changes nothing."""
+    """The correction is the answer even for the waiting client; the late translation changes nothing."""
     gate = tmp_path / "gate"
     waiting = pool.submit(say, one, session, f"wait-for:{gate}", 0)
     eventually(lambda: measured(one, "antecedent_sentences_running 1.0"), "it is being translated")
@@ -178,7 +178,7 @@ def test_correction_of_a_sentence_in_flight(
 def test_correction_ends_the_translation_that_it_takes_the_place_of(
     one: httpx.Client, other: httpx.Client, session: str, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """Whoever waits gets it before the worker is done with the sentence, and so do those whose context it is."""
+    """Waiting clients, also those whose context it is, get the correction before the worker is done."""
     gate = tmp_path / "gate"
     first = pool.submit(say, one, session, f"wait-for:{gate}", 0)
     eventually(lambda: measured(one, "antecedent_sentences_running 1.0"), "it is being translated")
@@ -193,7 +193,7 @@ def test_correction_ends_the_translation_that_it_takes_the_place_of(
 
 
 def test_what_cannot_be_corrected(one: httpx.Client, session: str) -> None:
-    """A position without a sentence, a translation that is too long, a session that is not there."""
+    """A missing sentence, a translation that is too long, and an unknown session lead to errors."""
     absent = one.patch(f"{session}/sentences/0", json={"translation": "eins"})
     assert (absent.status_code, absent.json()["code"]) == (404, "sentence_not_found")
     say(one, session, "一", 0)
@@ -208,7 +208,7 @@ def test_what_cannot_be_corrected(one: httpx.Client, session: str) -> None:
 def test_sentence_after_one_that_failed(
     pair: list[Replica], one: httpx.Client, session: str, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """It is told which one failed, until that one is corrected; then both go on in their places."""
+    """Later sentences get errors that name the failed one, until it is corrected; then they are translated."""
     gate = tmp_path / "gate"
     busy = pool.submit(translate, one, f"wait-for:{gate}", target_lang="de")
     eventually(lambda: measured(one, "antecedent_sentences_running 1.0"), "the worker is busy")
@@ -236,7 +236,7 @@ def test_sentence_after_one_that_failed(
 def test_document_that_is_deleted_under_a_sentence_that_waits(
     one: httpx.Client, other: httpx.Client, session: str, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """Whoever waits for the sentence before is told that there is no document, and not that a sentence has failed."""
+    """Whoever waits for the previous sentence is told that the session is gone, not that a sentence has failed."""
     first = pool.submit(say, one, session, f"wait-for:{tmp_path / 'gate'}", 0)
     eventually(lambda: one.get(session).json()["next_position"] == 1, "the first is appended")
     second = pool.submit(say, other, session, "二", 1)
@@ -250,7 +250,7 @@ def test_document_that_is_deleted_under_a_sentence_that_waits(
 def test_untranslatable_sentence_sent_twice(
     one: httpx.Client, other: httpx.Client, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    """Both are told why, and it stands in nobody's way."""
+    """Both requests get the reason, and the sentence does not block the session."""
     gate, session = tmp_path / "gate", begin(one)
     busy = pool.submit(translate, one, f"wait-for:{gate}")
     eventually(lambda: measured(one, "antecedent_sentences_running 1.0"), "the worker is busy")
@@ -268,9 +268,9 @@ def test_untranslatable_sentence_sent_twice(
 def test_sentence_before_whose_replica_was_killed(
     replicas: Replicas, redis_server: RedisServer, bundles: str, one: httpx.Client, session: str, tmp_path: Path
 ) -> None:
-    """Whoever needs its translation has it made, once its lease has run out, and both are kept.
+    """A later sentence that needs its translation has it made once the lease has run out, and both are kept.
 
-    Where it cannot be made, whoever needs it is told which sentence that is, and not that its own is wrong.
+    If it cannot be translated, the later sentence's error names it, rather than blaming the later sentence itself.
     """
     gate, hopeless = tmp_path / "gate", begin(one, target_lang="de")
     texts = ["一", f"wait-for:{gate}", "三"]
@@ -291,7 +291,7 @@ def test_sentence_before_whose_replica_was_killed(
 
 
 def test_model_that_reads_what_follows_serves_no_sessions(one: httpx.Client) -> None:
-    """A session is refused with a clear error; whole documents are translated."""
+    """A session is refused with a clear error, but whole documents are translated."""
     pair = {"source_lang": "ja", "target_lang": "es"}
     told = one.post("/v1/sessions", json=pair)
     assert (told.status_code, told.json()["code"], told.json()["model"]) == (409, "sessions_not_served", "whole")
@@ -303,7 +303,7 @@ def test_model_that_reads_what_follows_serves_no_sessions(one: httpx.Client) -> 
 def test_stream_where_the_model_is_not_loaded(
     replicas: Replicas, redis_server: RedisServer, one: httpx.Client, session: str
 ) -> None:
-    """A replica without the session's model refuses the handshake, as it does a request."""
+    """A replica without the session's model refuses the handshake, just like a request."""
     without = replicas.new(redis_url=redis_server.url).start()
     refusal = refused(without.url, session)
     with without.client() as client:
@@ -316,7 +316,7 @@ def test_stream_where_the_model_is_not_loaded(
 def test_session_deleted_while_a_sentence_is_in_flight(
     one: httpx.Client, pool: ThreadPoolExecutor, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """Its translation brings nothing back: the client is told, and Redis holds nothing of the session."""
+    """The translation does not bring the session back: the client is told, and Redis holds nothing of it."""
     gate, session = tmp_path / "gate", begin(one)
     waiting = pool.submit(say, one, session, f"wait-for:{gate}", 0)
     eventually(lambda: measured(one, "antecedent_sentences_running 1.0"), "it is being translated")

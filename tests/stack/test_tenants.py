@@ -1,6 +1,6 @@
-"""Two tenants on every route of the application: what is another's looks like what does not exist.
+"""Two tenants on every route of the application: another tenant's data looks as if it did not exist.
 
-Routes are taken from the application itself: one that is new fails the first test until it stands in a table here.
+Routes are taken from the application itself: a new one fails the first test until it is added to a table here.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ Route = tuple[str, str]
 Call = Callable[[httpx.Client, str], httpx.Response]
 
 NOBODYS = "A" * 22
-"""The id of a session, or a glossary, that never was."""
+"""The id of a session or glossary that has never existed."""
 SENTENCES = ("彼女は来た。", "座った。")
 DEEPLS = {"source_lang": "JA", "target_lang": "EN"}
 FILE = {"file": ("a.txt", "座った。".encode())}
@@ -48,7 +48,7 @@ OPEN: dict[Route, str] = {
     ("GET", "/metrics"): "numbers without tenants",
     ("GET", "/libretranslate/languages"): "the languages, for which LibreTranslate's clients give no key",
 }
-"""Routes that need no key, and what they show."""
+"""Routes that need no key, with what they show."""
 
 OF_A_SESSION: dict[Route, Call] = {
     ("POST", "/v1/sessions/{session_id}/sentences"): lambda client, session: say(
@@ -87,7 +87,7 @@ OF_A_TENANT: dict[Route, Call] = {
     ("POST", "/v2/document/"): lambda client, _: client.post("/v2/document/", data=DEEPLS, files=FILE),
     ("GET", "/v1/sessions/{session_id}/stream"): lambda client, session: client.get(f"/v1/sessions/{session}/stream"),
 }
-"""Other routes for whoever translates."""
+"""Other routes for the scope translate."""
 
 OF_A_GLOSSARY: dict[Route, Call] = {
     ("GET", "/v2/glossaries/{glossary_id}"): lambda client, glossary: client.get(f"/v2/glossaries/{glossary}"),
@@ -122,14 +122,14 @@ OF_A_FILE: dict[Route, Call] = {
     ("POST", "/v2/document/{document_id}"): _of_file,
     ("POST", "/v2/document/{document_id}/result"): lambda client, file: _of_file(client, file, "/result"),
 }
-"""Routes that name a file of DeepL's clients, by its id and its key with a blank between."""
+"""Routes that name a file of DeepL's clients, given as its id and key separated by a space."""
 
 OF_OUR_FILE: dict[Route, Call] = {
     ("GET", "/v1/files/{file_id}"): lambda client, file: client.get(f"/v1/files/{file}"),
     ("GET", "/v1/files/{file_id}/translation"): lambda client, file: client.get(f"/v1/files/{file}/translation"),
     ("DELETE", "/v1/files/{file_id}"): lambda client, file: client.delete(f"/v1/files/{file}"),
 }
-"""Routes that name any other file."""
+"""Routes that name a file of our own API."""
 
 OF_ANY_KEY: dict[Route, Call] = {
     ("GET", "/v1/models"): lambda client, _: client.get("/v1/models"),
@@ -140,7 +140,7 @@ OF_ANY_KEY: dict[Route, Call] = {
     ("POST", "/v2/usage"): lambda client, _: client.post("/v2/usage"),
     ("GET", "/v2/glossary-language-pairs"): lambda client, _: client.get("/v2/glossary-language-pairs"),
 }
-"""Routes that show what the service is."""
+"""Routes that describe the service."""
 
 OF_AN_ADMINISTRATOR: dict[Route, Call] = {
     ("POST", "/v1/models"): lambda client, _: client.post("/v1/models", json={"bundle": "nothing"}),
@@ -149,14 +149,14 @@ OF_AN_ADMINISTRATOR: dict[Route, Call] = {
 """Routes that change the service."""
 
 NO_KEY = {"v1": 401, "v2": 403, "v3": 403, "libretranslate": 403}
-"""What is answered without a key; but for the first, as DeepL and LibreTranslate do."""
+"""The status without a key; all but the first follow DeepL and LibreTranslate."""
 _OF_THE_MOMENT = {"connection", "date", "x-request-id"}
 PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_A_GLOSSARY | OF_A_FILE | OF_OUR_FILE | OF_ANY_KEY | OF_AN_ADMINISTRATOR
 
 
 @dataclass(frozen=True)
 class Clients:
-    """Clients of one service, each with a key of its own or without one."""
+    """Clients of one service, each with its own key or none."""
 
     owner: httpx.Client
     colleague: httpx.Client
@@ -171,7 +171,7 @@ class Clients:
 def clients(
     shared_replicas: Replicas, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Clients]:
-    """All of them."""
+    """One of each kind of client."""
     file = tmp_path_factory.mktemp("keys") / "keys.json"
     keys = [_key(file, tenant, "translate") for tenant in ("owner", "owner", "stranger")]
     keys.append(_key(file, "owner", "admin"))
@@ -191,7 +191,7 @@ def _key(file: Path, tenant: str, scope: Any) -> str:
 
 @pytest.fixture
 def session(clients: Clients) -> str:
-    """The id of a session of the owner's, with two sentences and an idempotency key."""
+    """The id of a session of the owner, with two sentences and an idempotency key."""
     path = begin(clients.owner)
     say(clients.owner, path, SENTENCES[0])
     say(clients.owner, path, SENTENCES[1], **{"Idempotency-Key": "mine"})
@@ -199,7 +199,7 @@ def session(clients: Clients) -> str:
 
 
 def look(answer: httpx.Response) -> tuple[object, ...]:
-    """Everything that an answer shows but what differs between any two: the request's id, the time, the quota left."""
+    """Everything in an answer except what always differs: the request's id, the time, the remaining quota."""
     headers = {name: value for name, value in answer.headers.items() if name not in _OF_THE_MOMENT}
     quota = {name for name in headers if name.startswith("ratelimit")}
     content = answer.json() if answer.content else {}
@@ -221,13 +221,13 @@ def routes() -> Iterator[Route]:
 
 
 def test_every_route_has_a_case() -> None:
-    """A route that nobody has thought of here, as to who may use it, fails."""
+    """This fails for a route for which nobody has decided here who may use it."""
     assert set(routes()) == OPEN.keys() | PROTECTED.keys()
 
 
 @pytest.mark.parametrize("route", PROTECTED, ids=" ".join)
 def test_nobody_gets_anything(clients: Clients, session: str, route: Route) -> None:
-    """Without a key every route says the same, whether what it is asked for exists or not; few paths are told apart."""
+    """Without a key a route answers the same whether or not its object exists, and mostly like an unknown path."""
     version = route[1].split("/")[1]
     answer = PROTECTED[route](clients.nobody, session)
     assert answer.status_code == NO_KEY[version]
@@ -238,7 +238,7 @@ def test_nobody_gets_anything(clients: Clients, session: str, route: Route) -> N
 
 @pytest.mark.parametrize("route", OF_A_SESSION, ids=" ".join)
 def test_session_of_another_tenant_looks_like_none(clients: Clients, session: str, route: Route) -> None:
-    """Read, extend, correct, delete, stream: the stranger is told what is said of a session that never was."""
+    """For reading, extending, correcting, deleting and streaming, it looks like one that has never existed."""
     before = clients.owner.get(f"/v1/sessions/{session}").json()
     answer = OF_A_SESSION[route](clients.stranger, session)
     assert (answer.status_code, answer.json()["code"]) == (404, "session_not_found")
@@ -248,13 +248,13 @@ def test_session_of_another_tenant_looks_like_none(clients: Clients, session: st
 
 @pytest.mark.parametrize("route", OF_A_SESSION, ids=" ".join)
 def test_session_is_there_for_all_keys_of_its_tenant(clients: Clients, session: str, route: Route) -> None:
-    """Another key of the same tenant, such as the next one, can do everything with it."""
+    """Any other key of the tenant, such as the successor of the first, can do everything with it."""
     assert OF_A_SESSION[route](clients.colleague, session).status_code in {101, 200, 204}
 
 
 @pytest.fixture
 def glossary(clients: Clients) -> Iterator[str]:
-    """The id of a glossary of the owner's."""
+    """The id of a glossary of the owner."""
     glossary = clients.owner.post("/v2/glossaries", json=GLOSSARY).json()["glossary_id"]
     yield glossary
     clients.owner.delete(f"/v2/glossaries/{glossary}")
@@ -271,7 +271,7 @@ def _listed(client: httpx.Client) -> list[str]:
 
 @pytest.mark.parametrize("route", OF_A_GLOSSARY, ids=" ".join)
 def test_glossary_of_another_tenant_looks_like_none(clients: Clients, glossary: str, route: Route) -> None:
-    """Read, delete, translate with it: the stranger is told what is said of one that never was."""
+    """For reading, changing, deleting and translating with it, it looks like one that has never existed."""
     for call in (OF_A_GLOSSARY[route], _translate_with):
         answer = call(clients.stranger, glossary)
         assert (answer.status_code, answer.json()["code"]) == (404, "glossary_not_found")
@@ -283,7 +283,7 @@ def test_glossary_of_another_tenant_looks_like_none(clients: Clients, glossary: 
 
 @pytest.fixture
 def file(clients: Clients) -> str:
-    """The id and the key of a file of the owner's that is translated."""
+    """The id and key of a translated file of the owner."""
     sent = " ".join(clients.owner.post("/v2/document", data=DEEPLS, files=FILE).json().values())
     eventually(lambda: _of_file(clients.owner, sent).json()["status"] == "done", "it is translated")
     return sent
@@ -291,7 +291,7 @@ def file(clients: Clients) -> str:
 
 @pytest.mark.parametrize("route", OF_A_FILE, ids=" ".join)
 def test_file_of_another_tenant_looks_like_none(clients: Clients, file: str, route: Route) -> None:
-    """Whoever has got hold of its key, too, needs a key of the owner's tenant."""
+    """Even with the file's id and key, an API key of the owner's tenant is needed."""
     answer = OF_A_FILE[route](clients.stranger, file)
     assert (answer.status_code, answer.json()["code"]) == (404, "file_not_found")
     assert look(answer) == look(OF_A_FILE[route](clients.stranger, NOBODYS))
@@ -300,7 +300,7 @@ def test_file_of_another_tenant_looks_like_none(clients: Clients, file: str, rou
 
 @pytest.mark.parametrize("route", OF_OUR_FILE, ids=" ".join)
 def test_our_file_of_another_tenant_looks_like_none(clients: Clients, route: Route) -> None:
-    """Its id says nothing to a stranger, and its idempotency key stands for another file there."""
+    """Its id means nothing to another tenant, for whom the same idempotency key stands for another file."""
     ours, theirs = (
         client.post("/v1/files", data=PAIR, files=FILE, headers={"Idempotency-Key": route[1]}).json()["id"]
         for client in (clients.owner, clients.stranger)
@@ -319,7 +319,7 @@ def test_our_file_of_another_tenant_looks_like_none(clients: Clients, route: Rou
 
 
 def test_idempotency_key_of_another_tenant(clients: Clients, session: str) -> None:
-    """A key that one tenant has used says nothing to another, in that session or in its own."""
+    """A key that one tenant has used reveals nothing to another, in that session or in its own."""
     header = {"Idempotency-Key": "mine"}
     taken, free = ({"Idempotency-Key": name} for name in ("mine", "not yet used"))
     path = f"/v1/sessions/{session}"
@@ -332,7 +332,7 @@ def test_idempotency_key_of_another_tenant(clients: Clients, session: str) -> No
 
 
 def test_session_that_another_tenant_has_begun_with_the_same_key(clients: Clients) -> None:
-    """It is found by all keys of its tenant, and by no other tenant."""
+    """The session is found with any key of its tenant, but not by another tenant."""
     ours, theirs, found = (
         client.post("/v1/sessions", json=PAIR, headers={"Idempotency-Key": "to begin with"}).json()["session_id"]
         for client in (clients.owner, clients.stranger, clients.colleague)
@@ -342,7 +342,7 @@ def test_session_that_another_tenant_has_begun_with_the_same_key(clients: Client
 
 @pytest.mark.parametrize("route", OF_A_SESSION | OF_A_TENANT | OF_A_GLOSSARY | OF_OUR_FILE, ids=" ".join)
 def test_administrator_does_not_translate(clients: Clients, session: str, route: Route) -> None:
-    """The scope admin holds no other: even of its own tenant's documents it sees nothing, nor whether they exist."""
+    """The scope admin includes no other: such a key cannot even see whether its own tenant's documents exist."""
     answer = PROTECTED[route](clients.administrator, session)
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
     assert look(answer) == look(PROTECTED[route](clients.administrator, NOBODYS))
@@ -350,7 +350,7 @@ def test_administrator_does_not_translate(clients: Clients, session: str, route:
 
 @pytest.mark.parametrize("route", OF_ANY_KEY, ids=" ".join)
 def test_every_key_sees_what_the_service_is(clients: Clients, route: Route) -> None:
-    """Who administers has to see what is loaded, and who translates what there is to choose."""
+    """Administrators need to see what is loaded, and translators what they can choose from."""
     for client in (clients.administrator, clients.owner, clients.stranger):
         assert OF_ANY_KEY[route](client, "").status_code == 200
     assert OF_ANY_KEY[route](clients.nobody, "").status_code == NO_KEY[route[1].split("/")[1]]
@@ -358,7 +358,7 @@ def test_every_key_sees_what_the_service_is(clients: Clients, route: Route) -> N
 
 @pytest.mark.parametrize("route", OF_AN_ADMINISTRATOR, ids=" ".join)
 def test_only_an_administrator_changes_the_service(clients: Clients, route: Route) -> None:
-    """A key that translates is refused, whatever it names; one that administers is told what is wrong with that."""
+    """A key for translation is refused for any name; an administrator's gets an error about the name itself."""
     refused = OF_AN_ADMINISTRATOR[route](clients.owner, "")
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
     assert OF_AN_ADMINISTRATOR[route](clients.administrator, "").json()["code"] not in {"forbidden", "unauthenticated"}
@@ -366,7 +366,7 @@ def test_only_an_administrator_changes_the_service(clients: Clients, route: Rout
 
 @pytest.mark.parametrize("route", [route for route in OPEN if route[0] == "GET"], ids=" ".join)
 def test_open_routes_name_no_tenant(clients: Clients, session: str, route: Route) -> None:
-    """What needs no key says nothing of those who have one."""
+    """Routes that need no key reveal nothing about tenants."""
     answer = clients.nobody.get(route[1])
     assert answer.status_code == 200
     for name in ("owner", "stranger", session):

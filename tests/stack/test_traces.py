@@ -1,4 +1,4 @@
-"""Traces, as a collector gets them from a real service: off by default, whole where they are on, never in the way."""
+"""Traces that a collector gets from a real service: off by default, complete when on, and never harmful."""
 
 import json
 from collections.abc import Iterator
@@ -24,19 +24,19 @@ def _export_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    """A collector that listens."""
+    """A running collector."""
     with collecting() as running:
         yield running
 
 
 @pytest.fixture
 def traced(replicas: Replicas, redis_server: RedisServer, collector: Collector) -> Replica:
-    """A service that sends its traces to the collector; its worker has three sentences at a time."""
+    """A service that sends traces to the collector; its worker gets three sentences at a time."""
     return replicas.new(redis_url=redis_server.url, otlp_endpoint=collector.url, batch_sentences="3").start()
 
 
 def in_trace(collector: Collector, trace_id: str) -> dict[str, Recorded]:
-    """The spans of one trace by their names."""
+    """The spans of one trace, by name."""
     found = [recorded for recorded in collector.spans if recorded.span.trace_id.hex() == trace_id]
     by_name = {recorded.span.name: recorded for recorded in found}
     assert len(by_name) == len(found)
@@ -44,7 +44,7 @@ def in_trace(collector: Collector, trace_id: str) -> dict[str, Recorded]:
 
 
 def test_one_trace_from_the_client_to_the_worker(traced: Replica, collector: Collector) -> None:
-    """A sentence's trace goes on where the client's began: HTTP, Redis, queue, batch and, elsewhere, the model."""
+    """A sentence's spans continue the client's trace: HTTP, Redis, queue, batch and, in the worker, the model."""
     with traced.client() as client:
         session = begin(client)
         assert say(client, session, "一つ。", **SAMPLED).status_code == 200
@@ -71,7 +71,7 @@ def test_one_trace_from_the_client_to_the_worker(traced: Replica, collector: Col
 def test_key_in_the_collectors_address_is_in_no_command_line(
     replicas: Replicas, redis_server: RedisServer, collector: Collector
 ) -> None:
-    """Everybody on the machine can list command lines; the worker knows the address all the same."""
+    """Every user of the machine can list command lines; the worker gets the address in another way."""
     endpoint = collector.url.replace("://", "://us:himitsu@")
     replica = replicas.new(redis_url=redis_server.url, otlp_endpoint=endpoint).start()
     commands = [command for _, command in children(replica.pid)]
@@ -84,7 +84,7 @@ def test_key_in_the_collectors_address_is_in_no_command_line(
 
 
 def test_batch_has_a_link_to_each_of_its_requests(traced: Replica, collector: Collector, tmp_path: Path) -> None:
-    """Three sentences of two documents in one batch: it is in the trace of the first, and linked with both."""
+    """A batch with three sentences of two documents is in the trace of one, and linked to both."""
     gate = tmp_path / "gate"
     with traced.client() as client, ThreadPoolExecutor() as threads:
         first = threads.submit(translate, client, *[f"wait-for:{gate}"] * 3)
@@ -105,7 +105,7 @@ def test_batch_has_a_link_to_each_of_its_requests(traced: Replica, collector: Co
 
 
 def test_each_sentence_of_a_stream_has_a_span(traced: Replica, collector: Collector) -> None:
-    """In the trace that the client has begun at its handshake, with all that is done for the sentence under it."""
+    """The span is in the trace of the client's handshake, and contains everything done for the sentence."""
     with traced.client() as client:
         session = begin(client)
     with opened(traced.url, session, additional_headers=SAMPLED) as stream:
@@ -121,7 +121,7 @@ def test_each_sentence_of_a_stream_has_a_span(traced: Replica, collector: Collec
 
 
 def test_failures_are_marked_by_their_kind_alone(traced: Replica, collector: Collector) -> None:
-    """What a worker dies over is an error in the trace; no span quotes a text, key, session or header."""
+    """A worker's death is marked as an error; no span quotes a text, key, session or header."""
     with traced.client() as client:
         session = begin(client)
         failed = say(client, session, "himitsu crash", **SAMPLED, **{"Idempotency-Key": "himitsu"})
@@ -138,7 +138,7 @@ def test_failures_are_marked_by_their_kind_alone(traced: Replica, collector: Col
 
 
 def test_log_lines_name_the_trace(traced: Replica) -> None:
-    """Where traces are on, each line about a request carries its trace's id."""
+    """With tracing on, every line about a request has its trace id."""
     with traced.client() as client:
         client.get("/v1/models", headers=SAMPLED)
     assert traced.end() == 0
@@ -149,7 +149,7 @@ def test_log_lines_name_the_trace(traced: Replica) -> None:
 def test_sampling_follows_the_client_and_else_the_ratio(
     replicas: Replicas, redis_server: RedisServer, collector: Collector
 ) -> None:
-    """With a ratio of none, only what a client has begun to record is recorded; probes never are."""
+    """With a ratio of 0, only requests whose client records them are recorded, and probes never are."""
     replica = replicas.new(redis_url=redis_server.url, otlp_endpoint=collector.url, trace_sample_ratio="0").start()
     with replica.client() as client:
         for headers in ({}, NOT_SAMPLED, SAMPLED):
@@ -162,7 +162,7 @@ def test_sampling_follows_the_client_and_else_the_ratio(
 def test_nothing_is_sent_unless_a_collector_is_named(
     replicas: Replicas, redis_server: RedisServer, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By default nothing goes anywhere and no line has a trace, whatever OpenTelemetry's own variables say."""
+    """By default nothing is sent and no log line has a trace id, whatever OpenTelemetry's own variables say."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
     monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
     replica = replicas.new(redis_url=redis_server.url).start()
@@ -174,7 +174,7 @@ def test_nothing_is_sent_unless_a_collector_is_named(
 
 
 def test_collector_that_is_away_does_no_harm(replicas: Replicas, redis_server: RedisServer) -> None:
-    """Requests are served and the service ends well where no collector listens."""
+    """If no collector listens, requests are served and the service ends normally."""
     endpoint = f"http://127.0.0.1:{free_port()}"
     replica = replicas.new(redis_url=redis_server.url, otlp_endpoint=endpoint).start()
     with replica.client() as client:
