@@ -35,7 +35,7 @@ every_folder = pytest.mark.parametrize("folder", ALL)
 
 @every_folder
 def test_nothing_runs_as_root(folder: str) -> None:
-    """Every pod has a non-root user and the default seccomp profile; no container gains rights or writes to its /."""
+    """Pods have a non-root user and the default seccomp profile; containers gain no rights and write nothing to /."""
     for pod in pods(render(folder)):
         context = pod.spec["securityContext"]
         assert context["runAsNonRoot"]

@@ -79,7 +79,7 @@ def test_every_error_that_ends_a_command_is_documented() -> None:
 
 
 def test_every_status_of_the_framework_has_a_meaning() -> None:
-    """Every status for errors before a route is reached that has a code also has a description."""
+    """Every status that has a code for errors outside of routes also has a description."""
     assert FRAMEWORK_ERRORS.keys() == HTTP_CODES.keys()
 
 

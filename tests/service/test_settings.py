@@ -185,7 +185,7 @@ def test_default_time_to_live_may_not_exceed_the_longest(monkeypatch: pytest.Mon
 def test_message_of_a_stream_has_room_for_a_sentence(
     monkeypatch: pytest.MonkeyPatch, name: str, wrong: int, right: int
 ) -> None:
-    """The longest sentence must fit into a message even if all its characters are escaped, else both settings fail."""
+    """A message must have room for the longest sentence with all characters escaped, whichever setting was changed."""
     monkeypatch.setenv(f"ANTECEDENT_{name}", str(wrong))
     with pytest.raises(SettingsError, match=r"STREAM_MESSAGE_BYTES .* ANTECEDENT_MAX_SENTENCE_CHARACTERS"):
         load_settings()

@@ -206,7 +206,7 @@ def test_more_sentences_than_a_repeated_call_could_find_are_refused(client: deep
     [("POST", "rephrase", 404), ("GET", "glossaries/none", 404), ("PUT", "usage", 405), ("POST", "translate", 415)],
 )
 def test_every_error_has_what_clients_read(method: str, path: str, status: int, server: Replica) -> None:
-    """Even errors for unknown paths have them."""
+    """Every error, even for an unknown path, has `message` and `detail`."""
     with httpx.Client(base_url=server.url, trust_env=False) as http:
         answer = http.request(method, f"/v2/{path}", content=b"x")
     assert answer.status_code == status

@@ -400,7 +400,7 @@ def test_a_look_at_a_translation_is_no_fetching(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("content", ["", " \n\n", "---\n"])
 def test_what_has_no_sentence(client: httpx.Client, content: str) -> None:
-    """Such a file comes back unchanged, and its status gives no sentences."""
+    """Such a file comes back unchanged, and its status reports 0 sentences."""
     path = sent(client, content)
     info = client.get(path, params=WAIT).json()
     assert (info["status"], info["sentences"], info["translated"]) == ("done", 0, 0)

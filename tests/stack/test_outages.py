@@ -20,7 +20,7 @@ from tests.support.servers import RedisServer, Replica, Replicas, child, childre
 
 @pytest.fixture(scope="module")
 def fragile_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A Redis for all tests of this file, each of which restores it."""
+    """A Redis for all tests of this file, each of which leaves it as it was."""
     with RedisServer(tmp_path_factory.mktemp("fragile-redis")) as server:
         yield server
 

@@ -131,7 +131,7 @@ def test_length_of_a_session(narrow: Replica, session: str) -> None:
 
 
 def test_rate(replicas: Replicas, redis_server: RedisServer, session: str) -> None:
-    """A sentence beyond the key's rate is told when to retry, and no later one takes its position."""
+    """A sentence beyond the key's rate gets an error that says when to retry, and no later one takes its position."""
     replica = replicas.new(redis_url=redis_server.url, sentences_per_minute="2").start()
     with opened(replica.url, session) as stream:
         for text in "一二三四":
@@ -144,7 +144,7 @@ def test_rate(replicas: Replicas, redis_server: RedisServer, session: str) -> No
 
 
 def test_rate_of_a_session(replicas: Replicas, redis_server: RedisServer, session: str) -> None:
-    """A sentence that comes too soon is told when to retry, over the stream and REST alike."""
+    """A sentence that comes too soon gets an error that says when to retry, over the stream and REST alike."""
     replica = replicas.new(redis_url=redis_server.url, session_sentences_per_minute="2").start()
     with opened(replica.url, session) as stream, replica.client() as client:
         stream.send_all(list("一二三"), 0)

@@ -160,10 +160,10 @@ class Clients:
 
     owner: httpx.Client
     colleague: httpx.Client
-    """Has another key of the owner's tenant."""
+    """Has a different key of the same tenant as the owner."""
     stranger: httpx.Client
     administrator: httpx.Client
-    """Of the owner's tenant, too."""
+    """Belongs to the owner's tenant, too."""
     nobody: httpx.Client
 
 

@@ -76,7 +76,7 @@ class RedisCluster:
             _call(master.port, "CLUSTER", "ADDSLOTS", *slots)
             _call(master.port, "CLUSTER", "MEET", "127.0.0.1", self.masters[0].port)
         eventually(self.whole, "the cluster is whole")
-        for master in self.masters:  # lower while they met, for speed; now none is declared dead for want of CPU time
+        for master in self.masters:  # raised once they have met: none is dead for want of CPU time
             _call(master.port, "CONFIG", "SET", "cluster-node-timeout", 15_000)
 
     def grow(self) -> None:

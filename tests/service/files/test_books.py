@@ -106,7 +106,7 @@ def test_page_of_another_encoding(said: str, codec: str) -> None:
 
 @pytest.mark.parametrize("empty", ['<script src="a.js"/>', "<style />", "<script title='>'\n/>"])
 def test_script_that_closes_itself(empty: str) -> None:
-    """Allowed in XML, though not in HTML: what follows it, on its page and on later ones, is not part of the script."""
+    """XML allows this, HTML does not: what follows, on this page and on later ones, is not part of the script."""
     content = book(b=page(f"{empty}<p>く<b>こ</b>。</p><script>/* さ */</script>"))
     assert sentences(content) == sentences(book(b=page("<p>く<b>こ</b>。</p>")))
     assert empty in html_of(content)

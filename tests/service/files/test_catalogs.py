@@ -90,7 +90,7 @@ def test_keys_of_menus_are_marked_again(source: str, read: str, translation: str
     ],
 )
 def test_what_is_translated_already_stays(entry: str) -> None:
-    """Whoever has translated it, and whatever comments or flags it has."""
+    """A translated message stays, whoever translated it and whatever comments or flags it has."""
     assert capitals(HEADER + entry) == HEADER + entry
 
 

@@ -225,9 +225,9 @@ OFFER = b"Connection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Se
 def test_offer_of_another_protocol_is_declined_and_the_request_served(
     server: uvicorn.Server, request_: bytes, size: int
 ) -> None:
-    """In whatever pieces it arrives, the body is read, and of the header fields all but those of the offer.
+    """In whatever pieces it arrives, its body is read, and so are its header fields except those of the offer.
 
-    Left are Host, Connection and the length.
+    What remains are Host, Connection and the length.
     """
     whole = b"POST / HTTP/1.1\r\nHost: localhost\r\n" + OFFER + request_
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:

@@ -143,7 +143,7 @@ def test_options_whose_steps_take_long_have_no_more_time_than_others() -> None:
 
 
 def test_a_spoken_sentence_waits_for_no_document() -> None:
-    """An interactive sentence takes its own steps plus a share for documents, however many sentences these have."""
+    """An interactive sentence is done after its own steps plus a share for documents, however long these are."""
     translator = Countdown()
     desk = Desk(translator, NO_TRACER, translator.now)
     desk.take(batch(BEAM, "bulk", **{f"n{number}": "x" * 40 for number in range(20, 52)}))
