@@ -1,7 +1,6 @@
 """The commands and examples of docs/kubernetes.md and docs/deployment.md, as far as possible without a cluster."""
 
 import copy
-import os
 import re
 import shlex
 import shutil
@@ -16,10 +15,10 @@ import yaml
 
 from tests.support.manifests import (
     COMPONENTS,
-    DEPLOY,
     DOCUMENTED,
     JOBS,
     OVERLAYS,
+    TO_DEPLOY,
     Manifest,
     Pod,
     named,
@@ -83,11 +82,10 @@ def test_certificate_is_made_as_the_ingress_wants_it(tmp_path: Path, monkeypatch
 def test_certificate_of_cert_manager() -> None:
     """The patch on the page names an issuer for cert-manager, and leaves the other annotations alone."""
     (patches,) = re.findall(r"^```yaml\n(patches:.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-    made = ROOT / "build" / "kustomizations" / "certificate"
-    overlay = {"resources": [os.path.relpath(DEPLOY / "overlays" / "production", made)]} | yaml.safe_load(patches)
+    overlay = {"resources": [f"{TO_DEPLOY}/overlays/production"]} | yaml.safe_load(patches)
     patched, plain = (
         named(manifests, "Ingress", "antecedent")["metadata"]["annotations"]
-        for manifests in (render_text(yaml.safe_dump(overlay), made), render("overlays/production"))
+        for manifests in (render_text(yaml.safe_dump(overlay)), render("overlays/production"))
     )
     assert patched == plain | {"cert-manager.io/cluster-issuer": "letsencrypt"}
 
@@ -184,12 +182,11 @@ def test_addresses_that_are_made_up_are_named() -> None:
 @pytest.mark.parametrize("folder", JOBS)
 def test_images_of_jobs_come_from_a_registry(folder: str) -> None:
     """One `images` entry with a registry covers all containers of a job, and the page says which image it takes."""
-    made = ROOT / "build" / "kustomizations" / Path(folder).name
     overlay = {
-        "resources": [os.path.relpath(DEPLOY / folder, made)],
+        "resources": [f"{TO_DEPLOY}/{folder}"],
         "images": [{"name": "antecedent", "newName": "registry.example.com/antecedent"}],
     }
-    found = pods(render_text(yaml.safe_dump(overlay), made))
+    found = pods(render_text(yaml.safe_dump(overlay)))
     (image,) = {container["image"] for pod in found for container in pod.containers}
     assert image.startswith("registry.example.com/antecedent:")
     (section,) = re.findall(r"^## Jobs\n(.*?)^## ", TEXT, re.MULTILINE | re.DOTALL)

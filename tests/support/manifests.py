@@ -1,6 +1,5 @@
 """The manifests that Kustomize builds, and the parts of them that tests look at."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -17,6 +16,8 @@ import yaml
 from tests.support.servers import ROOT
 
 DEPLOY = ROOT / "deploy"
+TO_DEPLOY = "../../deploy"
+"""How a kustomization given to `render_text` names `deploy` (absolute ones are refused)."""
 DOCUMENTED = "docs/kubernetes.md"
 """Stands for the example overlay on this page."""
 ON_GPUS = "overlays/production with cuda"
@@ -71,19 +72,16 @@ def _kustomize(folder: Path) -> tuple[Manifest, ...]:
 
 @cache
 def _component(folder: str) -> tuple[Manifest, ...]:
-    made = ROOT / "build" / "kustomizations" / Path(folder).name
-    there = {"namespace": "antecedent", "images": [{"name": "antecedent-models", "newTag": "0.1.0"}]}
-    paths = {"resources": "base", "components": folder}
-    named = {field: [os.path.relpath(DEPLOY / path, made)] for field, path in paths.items()}
-    return render_text(yaml.safe_dump(there | named), made)
+    paths = {"resources": [f"{TO_DEPLOY}/base"], "components": [f"{TO_DEPLOY}/{folder}"]}
+    images = {"images": [{"name": "antecedent-models", "newTag": "0.1.0"}]}
+    return render_text(yaml.safe_dump({"namespace": "antecedent"} | images | paths))
 
 
 @cache
 def _documented() -> tuple[Manifest, ...]:
     page = (ROOT / DOCUMENTED).read_text(encoding="utf-8")
     (example,) = re.findall(r"^```yaml\n(apiVersion: kustomize.*?)^```", page, re.MULTILINE | re.DOTALL)
-    made = ROOT / "build" / "kustomizations" / "example"
-    return render_text(example.replace("- deploy/", f"- {os.path.relpath(DEPLOY, made)}/"), made)
+    return render_text(example.replace("- deploy/", f"- {TO_DEPLOY}/"))
 
 
 @cache
@@ -92,15 +90,18 @@ def _production_on_gpus() -> tuple[Manifest, ...]:
         overlay = shutil.copytree(DEPLOY, Path(folder) / "deploy") / "overlays" / "production"
         kustomization = yaml.safe_load((overlay / "kustomization.yaml").read_text())
         kustomization["components"].append("../../components/cuda")
-        return render_text(yaml.safe_dump(kustomization), overlay)
+        (overlay / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+        return _kustomize(overlay)
 
 
-def render_text(kustomization: str, folder: Path) -> tuple[Manifest, ...]:
-    """Write a kustomization into a folder and build its manifests. Skips without kubectl."""
+def render_text(kustomization: str) -> tuple[Manifest, ...]:
+    """Build the manifests of a kustomization, which names folders by `TO_DEPLOY`. Skips without kubectl."""
     _need_kubectl()
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "kustomization.yaml").write_text(kustomization)
-    return _kustomize(folder)
+    build = ROOT / "build"
+    build.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=build) as folder:  # not shared: other test processes build theirs meanwhile
+        Path(folder, "kustomization.yaml").write_text(kustomization)
+        return _kustomize(Path(folder))
 
 
 def pods(manifests: Sequence[Manifest]) -> Iterator[Pod]:
