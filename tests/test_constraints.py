@@ -11,19 +11,19 @@ from tests.support.servers import ROOT
 
 
 def declared() -> list[str]:
-    """What pyproject.toml asks for, everything optional included."""
+    """All requirements in pyproject.toml, including optional ones."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
 
 
 def pinned() -> set[str]:
-    """The names that constraints.txt pins to one version."""
+    """The distributions that constraints.txt pins to one version."""
     text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     return {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)}
 
 
 def pulled_in(lines: Iterable[str], extras: frozenset[str], seen: set[tuple[str, frozenset[str]]]) -> set[str]:
-    """The distributions that these requirements bring along on this Python, indirectly too, as far as installed."""
+    """The distributions that these requirements need on this Python, and, as far as installed, what those need."""
     for requirement in map(Requirement, lines):
         found = (canonicalize_name(requirement.name), frozenset(requirement.extras))
         marker = requirement.marker
@@ -39,7 +39,7 @@ def pulled_in(lines: Iterable[str], extras: frozenset[str], seen: set[tuple[str,
 
 
 def test_every_version_is_pinned() -> None:
-    """Whatever Antecedent and its tools pull in, also indirectly, has one version in constraints.txt."""
+    """constraints.txt pins everything that Antecedent and its tools need, directly or indirectly."""
     everything = pulled_in(declared(), frozenset(), set())
     assert everything >= {"torch", "fastapi", "pytest", "starlette"}
     assert sorted(everything - pinned()) == []

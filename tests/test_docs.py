@@ -1,4 +1,4 @@
-"""What the documentation says of tests and of modules is so, and its links lead somewhere."""
+"""The documentation names the tests, modules and figures that really exist, and its links work."""
 
 import ast
 import itertools
@@ -35,20 +35,20 @@ def _tests_of(file: str) -> set[str]:
 
 @pytest.mark.parametrize("test", _tests_of_outages())
 def test_each_outage_has_its_test(test: str) -> None:
-    """Every row of the table of outages names a test that there is."""
+    """Every row of the table of outages names an existing test."""
     file, _, name = test.partition("::")
     assert name in _tests_of(file)
 
 
 @pytest.mark.parametrize("file", _FILES_OF_OUTAGES)
 def test_each_test_of_an_outage_has_its_row(file: str) -> None:
-    """What is tested of an outage is told to operators."""
+    """Every outage that is tested is documented for operators, but for the tests in `_IN_NO_ROW`."""
     named = {test.partition("::")[2] for test in _tests_of_outages()}
     assert _tests_of(file) - _IN_NO_ROW <= named
 
 
 def _named_in_tree(package: str) -> set[str]:
-    """The modules of a package that docs/modules.md names; files after the first of a line are beside it."""
+    """The modules of a package that docs/modules.md names; further files on a line are in the first one's folder."""
     tree = re.search(rf"^{package}/ .*\n((?:  .*\n)+)", (ROOT / "docs" / "modules.md").read_text(), re.MULTILINE)
     assert tree is not None
     found = set()
@@ -61,21 +61,21 @@ def _named_in_tree(package: str) -> set[str]:
 
 @pytest.mark.parametrize("package", ["models", "service", "loadtests"])
 def test_every_module_is_listed(package: str) -> None:
-    """docs/modules.md names each module of a package, and none that is not there."""
+    """docs/modules.md names exactly the modules of a package."""
     folder = ROOT / package
     modules = {file.relative_to(folder).as_posix() for file in folder.rglob("*.py") if file.name != "__init__.py"}
     assert _named_in_tree(package) == modules
 
 
 def _row(page: str, first: str) -> list[str]:
-    """What stands in the first row of that name, but its name; without bold type, and without what is in brackets."""
+    """The other cells of the first row that begins with `first`, without bold type, percent signs and parentheses."""
     row = re.search(rf"^\| (?:\*\*)?{re.escape(first)}.*\|$", (ROOT / page).read_text(), re.MULTILINE)
     assert row is not None
     return [re.sub(r"\*\*| %| \(.*\)", "", cell.strip()) for cell in row[0].strip("|").split("|")[1:]]
 
 
 def test_figures_of_the_readme_were_measured() -> None:
-    """The README's tables repeat what stands in those of docs/experiments.md, and on the card of the shipped model."""
+    """The README repeats figures from docs/experiments.md and from the manifest of the shipped model."""
     measured = [_row("docs/experiments.md", name) for name in ("mean, real (shipped)", "mean, empty", "fair reference")]
     assert _row("README.md", "BLEU") == [row[1] for row in measured]
     assert _row("README.md", "pronouns that are right, macro") == [row[5] for row in measured]
@@ -86,7 +86,7 @@ def test_figures_of_the_readme_were_measured() -> None:
 
 
 def test_speeds_of_the_readme_were_measured() -> None:
-    """The same of the benchmark's, batches of 32, context encoded anew."""
+    """The README repeats the benchmark's speeds in batches of 32, with the context encoded anew each time."""
     for name, row in (("greedily", "greedy, 32"), ("beam 4", "beam 4, 32")):
         sample, _, _, dev_set, *_ = _row("docs/experiments.md", row)
         assert _row("README.md", name) == [sample, dev_set]
@@ -96,19 +96,19 @@ PAGES = [page for page in ROOT.rglob("*.md") if not {".venv", "reports", "runs"}
 
 
 def _prose(page: Path) -> str:
-    """A page without its blocks of code."""
+    """The text of a page without its code blocks."""
     return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
 def _anchors(page: Path) -> set[str]:
-    """Of its headings, as GitHub makes them."""
+    """The anchors that GitHub gives to the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", _prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
-    """To a file that there is, and to one of its headings."""
+    """Each relative link leads to an existing file, and each anchor to one of its headings."""
     for link in re.findall(r"\]\(([^)\s]+)\)", _prose(page)):
         address, _, anchor = link.partition("#")
         if "://" in link:

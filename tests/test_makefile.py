@@ -1,4 +1,4 @@
-"""What `make` says where it cannot do what it is asked for."""
+"""What `make` says when it cannot do what it is asked to."""
 
 import subprocess
 
@@ -6,14 +6,14 @@ from tests.support.servers import ROOT
 
 
 def test_nothing_is_compared_before_it_is_trained() -> None:
-    """Whoever has missed a step learns which one."""
+    """If a step has been skipped, `make` says which command is missing."""
     command = [
         "make",
         "--old-file",
         ".venv/.stamp",
         "compare-systems",
         "SET=none",
-    ]  # with the environment that there is
+    ]  # uses the existing environment
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no trained run in runs/none: make train-systems SET=none" in done.stderr

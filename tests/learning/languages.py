@@ -1,7 +1,7 @@
-"""Made-up languages whose translation needs something of the document, and how well a model has learnt one.
+"""Made-up languages whose translation needs the document, and a measure of how well a model has learnt one.
 
-Nouns have a gender, which shows in the article of the target. The source has one pronoun, the target has two. In the
-held-out documents each sentence that needs context is right half of the time at best for whoever reads it alone.
+Nouns have a gender, which shows in the article of the target. The source has one pronoun, the target has two. A model
+that reads each sentence alone gets at most half of those held-out sentences right that need context.
 """
 
 import random
@@ -33,33 +33,33 @@ UPDATES = 200
 
 @dataclass(frozen=True)
 class Language:
-    """What to learn from, what to try it on, and which sentences of a document need context."""
+    """Documents to learn from, documents to test on, and which sentences of a document need context."""
 
     learnt: list[Document]
     held_out: list[Document]
     needs_context: Callable[[int], bool]
-    """Of a sentence's position in its document."""
+    """Whether the sentence at this position in its document needs context."""
 
 
 def with_noun(noun: str, verb: str) -> Sentence:
-    """The noun does something."""
+    """A sentence in which a noun does something."""
     return Sentence(f"{noun} {verb}", f"{ARTICLES[_gender(noun)]} {noun.upper()} {verb.upper()}")
 
 
 def with_pronoun(noun: str, verb: str) -> Sentence:
-    """It does something: the noun decides how to say `it`."""
+    """A sentence in which `it` does something; the gender of the noun decides how `it` is translated."""
     return Sentence(f"it {verb}", f"{PRONOUNS[_gender(noun)]} {verb.upper()}")
 
 
 def previous() -> Language:
-    """The noun stands in the sentence before the pronoun's."""
+    """The noun is in the sentence before the pronoun."""
     return _of_triples(
         lambda noun, one, two, _: [with_noun(noun, one), with_pronoun(noun, two)], lambda at: at % 2 == 1
     )
 
 
 def far() -> Language:
-    """The noun stands five sentences before the pronoun, with sentences in between that mention none."""
+    """The noun is five sentences before the pronoun, and no sentence in between has one."""
 
     def document(noun: str, one: str, two: str, chooser: random.Random) -> list[Sentence]:
         fillers = [Sentence(f"so {verb}", f"ja {verb.upper()}") for verb in chooser.choices(VERBS, k=FILLERS)]
@@ -69,14 +69,14 @@ def far() -> Language:
 
 
 def following() -> Language:
-    """The noun stands in the sentence after the pronoun's."""
+    """The noun is in the sentence after the pronoun."""
     return _of_triples(
         lambda noun, one, two, _: [with_pronoun(noun, two), with_noun(noun, one)], lambda at: at % 2 == 0, together=1
     )
 
 
 def translation() -> Language:
-    """Nothing in the source decides how to address the reader; the sentence after must do it in the same way."""
+    """Nothing in the source decides how the reader is addressed, but two sentences must do it the same way."""
 
     def document(noun: str, one: str, two: str, chooser: random.Random) -> list[Sentence]:
         mark = MARKS[chooser.randrange(2)]
@@ -101,7 +101,7 @@ def make_tokenizer(language: Language, folder: Path) -> Tokenizer:
 
 
 def run_config(folder: Path, step: str, seed: int, **sections: Any) -> RunConfig:
-    """A run of one step; step two begins with what step one has left in the same folder."""
+    """A run of one step; step two starts from the model that step one has left in the same folder."""
     training = {
         "step": step,
         "init": folder / "sentence" / "final" if step == "document" else None,
@@ -133,9 +133,9 @@ def train(config: RunConfig, tokenizer: Tokenizer, documents: list[Document]) ->
 
 
 def accuracies(model: TranslationModel, tokenizer: Tokenizer, language: Language) -> tuple[float, float]:
-    """How many of the held-out sentences that need no context, and of those that do, have no mistake.
+    """The shares of held-out sentences translated without a mistake: of those without and with need of context.
 
-    The preceding sentences come with their reference translations, for whoever reads them.
+    Preceding sentences come with their reference translations, for architectures that read those.
     """
     corpus = TokenizedCorpus(language.held_out, tokenizer, 32)
     reader = model.architecture
@@ -160,7 +160,7 @@ def _of_triples(
     needs_context: Callable[[int], bool],
     together: int = 4,
 ) -> Language:
-    """Documents of `together` nouns with two verbs each; what is held out has combinations that are not learnt."""
+    """Documents of `together` nouns with two verbs each; no combination that is held out is learnt."""
     chooser = random.Random(1)
     held_out = [
         (noun, chooser.choice(VERBS), verb)

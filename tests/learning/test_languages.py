@@ -1,8 +1,8 @@
-"""Each architecture learns what its paper's inputs can decide, and is at chance on what they cannot.
+"""Each architecture learns what its inputs decide, as in its paper, and is at chance level where they do not.
 
-Step one brings a sentence model that translates everything but what needs context; step two trains what an architecture
-declares. The whole matrix is slow; of most architectures one language that it learns is not, nor of another one what it
-cannot learn.
+Step one yields a sentence model that translates everything that needs no context; step two trains the parameters that
+an architecture declares. All pairs of architecture and language take long, and are marked slow, except those in QUICK:
+for four architectures a language that it learns, for another one a language that it cannot learn.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ ARCHITECTURES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "bert_context with what follows": (BERT | {"following_sentences": 1}, {"previous", "following"}),
     "bert_context of random words": (BERT | {"context": "random"}, set()),
 }
-"""Of each its switches, and the languages that it learns."""
+"""For each architecture, its switches and the languages that it learns."""
 QUICK = {
     ("doc_transformer", "previous"),
     ("averaged_document", "following"),
@@ -45,9 +45,9 @@ QUICK = {
     ("bert_context", "previous"),
 }
 LONGER = {("averaged_document", "far"): {"updates": 800, "schedule": {"peak": 3e-3, "warmup": 50}}}
-"""A mean over six sentences takes longer to read."""
+"""To make use of a mean over six sentences takes more updates."""
 GENTLER = {"updates": 300, "schedule": {"peak": 2e-3, "warmup": 50}}
-"""Of `global_local`, whose decoder is not the sentence model's."""
+"""For `global_local`, whose decoder is not that of the sentence model."""
 MATRIX = [
     pytest.param(kind, language, marks=[] if (kind, language) in QUICK else pytest.mark.slow, id=f"{kind}-{language}")
     for kind in ARCHITECTURES
@@ -58,7 +58,7 @@ Learn = Callable[[str], tuple[Language, Tokenizer, Path]]
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread() -> Iterator[None]:
-    """More threads would only wait for each other."""
+    """Use one thread: more would only wait for each other."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -67,14 +67,14 @@ def _one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random BERT that knows the words of all languages, and of each which it is."""
+    """A random BERT that has each source word of all languages as one piece."""
     words = [*NOUNS, *VERBS, "it", "so", "you"]
     return make_bert(tmp_path_factory.mktemp("bert"), "", words=words, hidden_size=32, initializer_range=0.1)
 
 
 @pytest.fixture(scope="module")
 def step_one(tmp_path_factory: pytest.TempPathFactory) -> Learn:
-    """A language, its tokenizer and the folder of a sentence model that has learnt it, once for all architectures."""
+    """A language, its tokenizer and the folder of a sentence model trained on it once for all architectures."""
     made: dict[str, tuple[Language, Tokenizer, Path]] = {}
 
     def learn(name: str) -> tuple[Language, Tokenizer, Path]:
@@ -95,7 +95,7 @@ def step_one(tmp_path_factory: pytest.TempPathFactory) -> Learn:
 def test_architecture_learns_what_it_can_read(
     kind: str, name: str, step_one: Learn, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """On held-out documents 95 % of the sentences that need context are right, or about half of them."""
+    """Of the held-out sentences that need context, 95 % are right if it can be read, and about half otherwise."""
     language, tokenizer, folder = step_one(name)
     switches, learnt = ARCHITECTURES[kind]
     architecture, training = {"kind": kind} | switches, LONGER.get((kind, name), {})
