@@ -1,4 +1,4 @@
-"""Locust without the profiles, as docs/load.md has it."""
+"""Locust run without the profiles, as docs/load.md describes."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ def _scenario(outcomes: str) -> str:
     ],
 )
 def test_scenario_that_cannot_be_run(scenario: str | None, said: str, tmp_path: Path) -> None:
-    """It ends the command with one sentence, and no user is started anew for ever."""
+    """The command ends with one sentence, rather than starting users again and again."""
     file = tmp_path / "scenario.json"
     if scenario is not None:
         file.write_text(scenario)
@@ -34,7 +34,7 @@ def test_scenario_that_cannot_be_run(scenario: str | None, said: str, tmp_path: 
 
 @pytest.mark.parametrize("users", [(), ("--users", "2")])
 def test_too_few_users(users: Sequence[str], tmp_path: Path) -> None:
-    """There is one for each kind, and each waits for the others: without one of them it would for ever."""
+    """One user is needed for each kind, and each waits for the others: with fewer, they would wait for ever."""
     file = tmp_path / "scenario.json"
     file.write_text(_scenario(str(tmp_path / "outcomes")))
     assert _refusal(file, *users).startswith("locust: --users has to be 3")

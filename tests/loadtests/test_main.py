@@ -17,7 +17,7 @@ from tests.support.command_line import run_here
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    """A command that runs in this process handles its signals, but only until it ends."""
+    """Restore the signal handlers that a command run in this process has replaced."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.getsignal(number) for number in numbers]
     yield
@@ -26,13 +26,13 @@ def handlers() -> Iterator[None]:
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """The command line, to its end."""
+    """Run the command line in a process of its own until it ends."""
     command = [sys.executable, "-m", "loadtests", *arguments]
     return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
 
 
 def test_throughput_is_measured_on_the_device_that_it_is_told() -> None:
-    """One that is not there is told in a sentence."""
+    """A device that does not exist is refused in one sentence, without a traceback."""
     done = run("throughput", "--device", "nowhere", "--workers", "1")
     assert done.returncode != 0
     assert "loadtests: there is no device 'nowhere'" in done.stderr
@@ -41,7 +41,7 @@ def test_throughput_is_measured_on_the_device_that_it_is_told() -> None:
 
 @pytest.mark.slow
 def test_throughput_counts_the_rounds_that_it_is_told_to(tmp_path: Path) -> None:
-    """On the shipped model: of three rounds one counts, and the service gives what the runtime gives."""
+    """On the shipped model, one of three rounds counts, and the service translates as the runtime does."""
     small = ("--rounds", "1", "--uncounted", "2", "--documents", "1", "--sentences", "3", "--single", "3")
     done = run("throughput", *small, "--workers", "1", "--report", str(tmp_path))
     assert "the service translates as the runtime does" in done.stdout, done.stderr
@@ -53,7 +53,7 @@ def test_throughput_counts_the_rounds_that_it_is_told_to(tmp_path: Path) -> None
 
 
 def test_report_is_written_and_a_missed_budget_is_status_1(tmp_path: Path) -> None:
-    """A sentence that takes three seconds in the worker is late on any machine; all kinds of user are answered."""
+    """A sentence that takes three seconds in the worker is late on any machine; users of all kinds are answered."""
     corpus = tmp_path / "corpus.ja"
     corpus.write_text("雨が降った。\n")
     slow = ("--stand-in-ms", "3000", "--workers", "3", "--corpus", str(corpus))
@@ -64,7 +64,7 @@ def test_report_is_written_and_a_missed_budget_is_status_1(tmp_path: Path) -> No
 
 
 def test_report_is_written_and_its_verdict_counts_though_nobody_reads_what_is_shown(tmp_path: Path) -> None:
-    """As `| head` ends it: the report comes after what is shown, and what was measured for an hour is in it."""
+    """`| head` closes the output early, but the report, written after that, may hold an hour of measurements."""
     program = (
         "import sys; from pathlib import Path; import loadtests.__main__ as command\n"
         "from loadtests.commands.options import end; from loadtests.report.report import Report\n"
@@ -81,7 +81,7 @@ def test_report_is_written_and_its_verdict_counts_though_nobody_reads_what_is_sh
 
 
 def test_what_cannot_be_run_is_status_2(tmp_path: Path) -> None:
-    """One line says why."""
+    """One line on standard error says why."""
     done = run("smoke", "--bundle", str(tmp_path / "nowhere"))
     assert done.returncode == 2
     assert done.stderr.startswith("loadtests: ")
@@ -91,7 +91,7 @@ def test_what_cannot_be_run_is_status_2(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["smoke", "fuzz"])
 def test_report_that_could_not_be_written_is_status_2_at_once(tmp_path: Path, command: str) -> None:
-    """Before anything is started, here even before the bundle is missed; the folder need not be there."""
+    """It is refused before anything starts, even before the bundle is looked for; a missing folder is made."""
     nothing = (command, "--bundle", str(tmp_path / "nowhere"))
     (tmp_path / "file").touch()
     done = run_here(main, *nothing, "--report", str(tmp_path / "file" / "reports"))
@@ -101,7 +101,7 @@ def test_report_that_could_not_be_written_is_status_2_at_once(tmp_path: Path, co
 
 
 def _numbers() -> list[tuple[str, str]]:
-    """Every option that takes a number that need not be whole, with its command."""
+    """Every option that takes a fractional number, with its command."""
     group = get_command(app)
     assert isinstance(group, TyperGroup)
     options = [(name, option) for name, command in group.commands.items() for option in command.params]
@@ -113,6 +113,6 @@ def _numbers() -> list[tuple[str, str]]:
 def test_number_that_is_on_no_side_of_a_bound_is_refused(
     tmp_path: Path, command: str, option: str, number: str
 ) -> None:
-    """Users of such a rate, or for such a time, would never come, or never end."""
+    """With NaN or infinity as a rate or a time, users would never come, or never stop coming."""
     done = run_here(main, command, option, number, "--bundle", str(tmp_path / "nowhere"))
     assert (done.returncode, f"{number} is not a finite number" in done.stderr) == (2, True), done.stderr

@@ -4,7 +4,7 @@ from loadtests.outcomes import Outcomes, Recorder, Result
 
 
 def test_what_is_written_is_read_while_more_comes(tmp_path: Path) -> None:
-    """Also through two recorders on one file; a line of which a part is missing is read when it is whole."""
+    """Two recorders may write to one file; a line that is only half written is read once it is complete."""
     file = tmp_path / "outcomes"
     outcomes = Outcomes(file)
     assert outcomes.read() == []
@@ -27,7 +27,7 @@ def test_what_is_written_is_read_while_more_comes(tmp_path: Path) -> None:
 
 
 def test_what_was_due_earlier_has_waited_since(tmp_path: Path) -> None:
-    """The time of an answer counts from the moment at which it should have been asked for."""
+    """The time of an answer counts from the moment when the request was due."""
     recorder = Recorder(tmp_path / "outcomes")
     recorder.add("live", Result.ANSWERED, due=0.0)
     recorder.add("live", Result.ANSWERED)

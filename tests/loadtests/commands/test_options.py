@@ -17,13 +17,13 @@ def english(tmp_path: Path) -> Path:
 
 
 def test_texts_at_hand_are_for_models_that_read_japanese(stand_in_bundle: Path) -> None:
-    """They are not even asked for a file."""
+    """For a bundle that reads Japanese, no file need be given."""
     assert len(documents_of(None, 3, 1, stand_in_bundle)) == 3
     assert "。" in sentences_of(None, stand_in_bundle)[0]
 
 
 def test_other_languages_want_a_file(english: Path, tmp_path: Path) -> None:
-    """The option that names one is told; with it there is nothing to refuse."""
+    """Without a file, the error names the option for one; with a file, its text is used."""
     with pytest.raises(LoadTestError, match=r"translates from en.*--corpus"):
         documents_of(None, 3, 1, english)
     with pytest.raises(LoadTestError, match=r"translates from en.*--source"):
@@ -44,7 +44,7 @@ def test_other_languages_want_a_file(english: Path, tmp_path: Path) -> None:
 def test_file_that_cannot_be_used_is_refused(
     tmp_path: Path, stand_in_bundle: Path, content: bytes, reason: str
 ) -> None:
-    """With its name, before anything is started."""
+    """The error names the file, and comes before anything is started."""
     text = tmp_path / "text"
     text.write_bytes(content)
     for read in (lambda: sentences_of(text, stand_in_bundle), lambda: documents_of(text, 3, 1, stand_in_bundle)):
@@ -56,7 +56,7 @@ def test_file_that_cannot_be_used_is_refused(
 def test_verdict_counts_where_the_report_cannot_be_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], holds: bool, raised: type[Exception]
 ) -> None:
-    """What does not hold is told by the exit status all the same; everything was shown before."""
+    """A failed check decides the exit status even then; the figures have been shown before."""
     with pytest.raises(raised):
         end(Report("smoke", {}, {"sentences": 9}, [Check("nothing is lost", holds, "0")]), tmp_path / "gone")
     shown = capsys.readouterr()

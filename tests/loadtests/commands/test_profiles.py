@@ -15,7 +15,7 @@ from tests.support.client import PAIR
 
 @pytest.mark.parametrize("profile", [profiles.smoke, profiles.soak, profiles.faults, profiles.rolling])
 def test_every_kind_of_user_comes_by_default(profile: Callable[..., None]) -> None:
-    """Whatever the seed: a kind that never came would count as one that was never answered in time."""
+    """With any seed: a kind of which no user came would count as one that was never answered in time."""
     by_default = {name: option.default for name, option in signature(profile).parameters.items()}
     load = Open(rate=by_default["rate"], seconds=by_default.get("seconds") or 60 * by_default["minutes"])
     for seed in range(1, 21):

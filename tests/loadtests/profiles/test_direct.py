@@ -16,7 +16,7 @@ from tests.support.servers import eventually
 
 
 def test_batches_are_as_full_as_the_budget_allows() -> None:
-    """Requests stay in order; neither characters, with their context, nor sentences exceed the budget."""
+    """Requests stay in order; no batch exceeds the budget of characters (with context) or of sentences."""
     requests = [
         TranslationRequest("xx", (Sentence("yy"),)),
         *map(TranslationRequest, ["a" * 6, "b", "c", "d" * 30, "e"]),
@@ -27,7 +27,7 @@ def test_batches_are_as_full_as_the_budget_allows() -> None:
 
 
 def test_batches_are_as_large_as_those_of_the_service() -> None:
-    """On a CPU as it has them by itself, on a GPU as its compose file sets them."""
+    """The budget is that of the service's defaults on a CPU, and of docker-compose.gpu.yml on a GPU."""
     own = Settings()
     assert Budget.on("cpu") == Budget(own.batch_characters, own.batch_sentences)
     set_there = compose("docker-compose.gpu.yml")["services"]["antecedent"]["environment"]
@@ -37,14 +37,14 @@ def test_batches_are_as_large_as_those_of_the_service() -> None:
 
 
 def test_what_cannot_be_loaded_is_told_in_a_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """What is wrong with the bundle, or with the device, is said once, and nothing of where in the code."""
+    """One error says what is wrong with the bundle; the worker processes print no tracebacks."""
     with pytest.raises(LoadTestError, match="none"), direct_workers(2, tmp_path / "none", "cpu"):
         pass
     assert capfd.readouterr().err == ""
 
 
 def test_work_under_way_ends_with_the_processes(tmp_path: Path) -> None:
-    """Nobody who interrupts a measurement waits for the batches that are being translated."""
+    """Interrupting a measurement does not wait for batches that are being translated."""
     batch = [TranslationRequest("かきくけこ")] * 3_000_000  # for longer than a test may take
     with ThreadPoolExecutor(1) as thread:
         with direct_workers(1, make_bundle(tmp_path / "bundle"), "cpu") as direct:

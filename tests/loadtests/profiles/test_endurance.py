@@ -7,7 +7,7 @@ MIB = 1024**2
 
 
 def samples(service: float = 0, workers: float = 0, descriptors: float = 0, redis: float = 0) -> list[Sample]:
-    """An hour in which these grow evenly, by so many MiB or descriptors, after a start in which all do."""
+    """Samples of an hour in which these grow evenly, by so many MiB or descriptors, after a start in which all grow."""
     start = [Sample(0, 10 * MIB, 10 * MIB, 5, MIB)]
     return start + [
         Sample(
@@ -22,7 +22,7 @@ def samples(service: float = 0, workers: float = 0, descriptors: float = 0, redi
 
 
 def test_what_is_warm_and_stays_so_is_steady() -> None:
-    """The growth of the start does not count, nor a moment in which Redis did not answer."""
+    """Neither growth at the start counts, nor a moment when Redis did not answer."""
     assert all(check.holds for check in steady(samples()))
 
 
@@ -36,12 +36,12 @@ def test_what_is_warm_and_stays_so_is_steady() -> None:
     ],
 )
 def test_whatever_grows_is_found(grown: dict[str, float], name: str) -> None:
-    """A leak of each kind."""
+    """A leak of each kind is found, and no other check fails."""
     (missed,) = [check for check in steady(samples(**grown)) if not check.holds]
     assert name in missed.name
 
 
 def test_growth_of_a_short_run() -> None:
-    """There is a figure for any number of samples."""
+    """Even one or two samples have a figure."""
     assert growth([3.0]) == 0
     assert growth([1.0, 2.0]) == 0

@@ -12,7 +12,7 @@ from tests.support.servers import bundle
 
 
 def test_requests_are_made_up_in_the_languages_of_the_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or next to none of them would get beyond the refusal of a pair that no model serves."""
+    """Otherwise nearly all of them would be refused for a language pair that no model serves."""
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(LoadTestError, match="schemathesis cannot be run"):
         fuzz("http://nowhere", "key", pair_of(bundle(tmp_path / "b", source="en", target="ja")), Plan(1, 1), tmp_path)
@@ -22,6 +22,6 @@ def test_requests_are_made_up_in_the_languages_of_the_bundle(tmp_path: Path, mon
 
 
 def test_service_that_cannot_be_asked_is_no_result(tmp_path: Path) -> None:
-    """Nor a traceback: schemathesis writes a report even then, with no operation in it."""
+    """It is an error, in one sentence, although schemathesis writes a report even then, with no operation in it."""
     with pytest.raises(LoadTestError, match="schemathesis has given up"):
         fuzz(f"http://127.0.0.1:{free_port()}", "key", {"source_lang": "ja", "target_lang": "en"}, Plan(1, 1), tmp_path)

@@ -5,7 +5,7 @@ from loadtests.profiles.knee import find_knee
 
 @pytest.mark.parametrize("limit", [3.0, 20.0, 21.0, 77.0, 400.0])
 def test_knee_is_found_from_both_sides(limit: float) -> None:
-    """The rate that is given holds, and one that is a tenth higher does not; each rate is tried once."""
+    """The rate that is found holds, and one a tenth higher does not; no rate is tried twice."""
     tried: list[float] = []
 
     def holds(rate: float) -> bool:
@@ -18,5 +18,5 @@ def test_knee_is_found_from_both_sides(limit: float) -> None:
 
 
 def test_service_that_holds_nothing_has_no_knee() -> None:
-    """The search ends."""
+    """The search ends all the same."""
     assert find_knee(lambda _: False, 20.0) == 0.0

@@ -7,12 +7,12 @@ DOCUMENTS = (("a0", "a1", "a2"), ("b0", "b1", "b2"))
 
 
 def recorded(document: int, position: int, *preceding: str) -> Recorded:
-    """A request for a sentence with some sentences before it."""
+    """A recorded request for a sentence, with `preceding` as its context."""
     return Recorded(1, DOCUMENTS[document][position], preceding)
 
 
 def test_context_of_another_document_is_found() -> None:
-    """Only a sentence's own predecessors, all of the window and in order, may come with it."""
+    """A sentence's context must be its own predecessors: all that the window holds, in order."""
     right = [recorded(0, 0), recorded(0, 2, "a0", "a1"), recorded(1, 1, "b0")]
     wrong = [recorded(0, 2, "a0", "b1"), recorded(0, 2, "a1", "a0"), recorded(1, 2, "b1"), recorded(1, 0, "a2")]
     window = ContextWindow(size=2)
@@ -22,21 +22,21 @@ def test_context_of_another_document_is_found() -> None:
 
 
 def test_a_block_is_the_context_of_its_own_sentences_alone() -> None:
-    """In blocks of two the third sentence is read alone, as it should be; what is before it is another block's."""
+    """In blocks of two, the third sentence has to be read alone: the one before it belongs to another block."""
     window = ContextWindow(kind="block", size=1)
     assert isolated([recorded(0, 0), recorded(0, 1, "a0"), recorded(0, 2)], DOCUMENTS, window).holds
     assert misplaced(DOCUMENTS, [recorded(0, 2, "a1"), recorded(1, 1)], window) == ["a2", "b1"]
 
 
 def test_translations_beyond_the_two_of_each_sentence_are_counted() -> None:
-    """Each sentence is translated once in quiet and once in its session; more is work that was done again."""
+    """Each sentence is translated once in the quiet run and once in its session; any more is work done again."""
     twice = [recorded(document, position) for document in range(2) for position in range(3)] * 2
     assert translated_again(twice, DOCUMENTS) == 0
     assert translated_again([*twice, recorded(0, 1)], DOCUMENTS) == 1
 
 
 def test_sentence_without_an_answer_is_found() -> None:
-    """As is one that was answered as new twice."""
+    """So is one that was answered as new twice."""
     assert everything(6, 6).holds
     assert not everything(5, 6).holds
     assert not everything(7, 6).holds

@@ -11,7 +11,7 @@ PLAN = Plan(seconds=10)
 
 
 def outcomes(served: int, refused: int, *, refusal_seconds: float = 0.01, failed: int = 0) -> list[Outcome]:
-    """So many a second of each, for the ten seconds of the plan."""
+    """Outcomes of the ten seconds of the plan, with so many of each kind a second."""
     found = [Outcome(ARRIVAL, Result.BEGUN, 0, 0), Outcome(ARRIVAL, Result.ENDED, 0, 10)]
     for second in range(10):
         at = second + 0.5
@@ -22,7 +22,7 @@ def outcomes(served: int, refused: int, *, refusal_seconds: float = 0.01, failed
 
 
 def missed(found: list[Outcome], translated: int = 10, quiet: list[Outcome] | None = None) -> set[str]:
-    """The checks that do not hold at a capacity of 10 sentences of 30 tokens a second, if so many were translated."""
+    """The checks that fail at a capacity of 10 sentences of 30 tokens a second, if `translated` a second are done."""
     samples = [Sample(second, 0, 0, 0, 0, Work(second * translated, second * 30 * translated)) for second in range(11)]
     drained = Sample(12, 0, 0, 0, 0, Work(10**6, 10**8))
     ran = Ran(0, 12, found, [*samples, drained])
@@ -31,12 +31,12 @@ def missed(found: list[Outcome], translated: int = 10, quiet: list[Outcome] | No
 
 
 def test_excess_that_is_refused_at_once_passes() -> None:
-    """As much as the capacity is served, and the rest is refused quickly."""
+    """All checks hold if the service serves its capacity and quickly refuses the rest."""
     assert missed(outcomes(served=10, refused=20)) == set()
 
 
 def test_each_fault_is_found() -> None:
-    """A failure, slow refusals, throughput that breaks down, and no refusal at all are each found."""
+    """A failure, slow refusals, lower throughput, and no refusals at all each fail the check meant for them."""
     assert missed(outcomes(10, 20, failed=1)) == {"no request fails"}
     assert missed(outcomes(10, 20, refusal_seconds=0.06)) == {"median of a refusal, ms"}
     assert missed(outcomes(8, 22), translated=8) == {"tokens translated, as a part of the capacity"}
@@ -44,12 +44,12 @@ def test_each_fault_is_found() -> None:
 
 
 def test_failure_while_the_capacity_is_measured_is_found() -> None:
-    """It makes the capacity look smaller, and with it what is asked of the service."""
+    """It would make the capacity, and so what is demanded of the service, look smaller."""
     assert missed(outcomes(10, 20), quiet=outcomes(9, 0, failed=1)) == {"capacity: no request fails"}
 
 
 def test_a_service_that_does_nothing_has_no_capacity() -> None:
-    """Of which there could be no multiple; it is said, and the run ends."""
+    """A rate that is a multiple of it could not be asked for, so the run ends with an error."""
     assert (
         capacity_of(Ran(0, 10, [], [Sample(at, 0, 0, 0, 0, Work(at, 30 * at)) for at in range(11)]), PLAN).tokens == 30
     )
@@ -58,6 +58,6 @@ def test_a_service_that_does_nothing_has_no_capacity() -> None:
 
 
 def test_refusals_on_streams_are_not_timed() -> None:
-    """On a stream they come in order, after the answers to what was said before."""
+    """On a stream, a refusal has to wait for the answers to the sentences before it."""
     slow = [Outcome(Kind.LIVE, Result.REFUSED, 0, 5, code="queue_full")] * 1000
     assert missed([*outcomes(10, 20), *slow]) == set()

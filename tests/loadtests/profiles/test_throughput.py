@@ -11,7 +11,7 @@ SEVERAL = ["雨が降る。風が吹く。", "「はい。」と言う。寝る�
 
 
 def test_lines_of_several_sentences_or_of_none_are_not_measured() -> None:
-    """Only the service divides the former, and leaves the latter as they are: that would compare two things."""
+    """Only the service splits the former and leaves the latter untranslated, so the two would not be comparable."""
     assert single_sentences([SEVERAL[0], "雨が降る。", "----", "1868", "「はい。」と言う。"], "ja") == [
         "雨が降る。",
         "「はい。」と言う。",
@@ -21,7 +21,7 @@ def test_lines_of_several_sentences_or_of_none_are_not_measured() -> None:
 
 
 def test_the_runtime_reads_what_the_service_does() -> None:
-    """The sentences before each one, or, where a model reads blocks, those of its block on both sides."""
+    """Each request has the sentences before it or, with a model that reads blocks, those of its block on both sides."""
     document = ["a", "b", "c"]
 
     def read(window: ContextWindow) -> list[tuple[str, str, str]]:
@@ -35,7 +35,7 @@ def test_the_runtime_reads_what_the_service_does() -> None:
 
 
 def test_a_model_that_reads_its_translations_is_refused(tmp_path: Path) -> None:
-    """The service has those of the sentences before, and the runtime by itself none: they would differ."""
+    """The service has the translations of preceding sentences, the runtime alone does not: results would differ."""
     bundle(tmp_path / "reads", accent="", reads_target_context=True)
     with pytest.raises(LoadTestError, match="reads its translations"):
         run(Plan(), tmp_path / "reads", ["雨が降る。"], lambda: None)

@@ -35,7 +35,7 @@ REPORT = Report(
 
 
 def test_curves_are_those_of_the_run() -> None:
-    """Each counts from the beginning of the run, and faults are shaded where they were."""
+    """Times count from the beginning of the run, and faults are shaded while they lasted."""
     rates, spoken, memory, descriptors = REPORT.plots
     assert set(rates.lines) == {"sentences translated", "repeated"}
     assert sum(value for _, value in rates.lines["sentences translated"]) == 9
@@ -46,7 +46,7 @@ def test_curves_are_those_of_the_run() -> None:
 
 
 def test_page_shows_verdicts_figures_and_pictures() -> None:
-    """It needs nothing but itself; what is measured is no markup."""
+    """The page needs no other files, and measured text is escaped."""
     shown = page(REPORT)
     assert shown.count("<svg") == 4
     for part in ("does not hold", "nothing is lost", "&lt;5", "<td>sentences</td>"):
@@ -57,7 +57,7 @@ def test_page_shows_verdicts_figures_and_pictures() -> None:
 
 
 def test_report_is_written_for_people_and_machines(tmp_path: Path) -> None:
-    """Under the name of its command."""
+    """HTML and JSON, under the name of its command."""
     write(REPORT, tmp_path)
     written = orjson.loads((tmp_path / "faults.json").read_bytes())
     assert written["figures"] == {"sentences": 9}
@@ -66,7 +66,7 @@ def test_report_is_written_for_people_and_machines(tmp_path: Path) -> None:
 
 
 def test_report_that_cannot_be_written_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the disk is full: no half of a file stands in its place."""
+    """On a full disk, say, no half-written file takes its place."""
     write(REPORT, tmp_path)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
 

@@ -9,7 +9,7 @@ REPORT = Report("order", {"sessions": 2}, {"requests": 5, "seconds": 1.25}, [Che
 
 
 def test_report_is_shown() -> None:
-    """People see every figure and verdict."""
+    """The terminal shows every figure and verdict."""
     shown = io.StringIO()
     REPORT.show(Console(file=shown, width=100))
     for part in ("sessions", "requests", "1.250", "ok  nothing is lost"):
@@ -17,7 +17,7 @@ def test_report_is_shown() -> None:
 
 
 def test_what_a_log_says_is_shown_as_it_is() -> None:
-    """Brackets and colons, too; an end of markup that has no beginning would even be an error."""
+    """Brackets and colons are no markup; a closing tag without an opening one would even raise an error."""
     said = "[/srv/models] sources[position] :zap: [bold]"
     shown = io.StringIO()
     Report("smoke", {"bundle": said}, {said: 1}, [Check(said, False, said)]).show(Console(file=shown, width=160))
@@ -25,7 +25,7 @@ def test_what_a_log_says_is_shown_as_it_is() -> None:
 
 
 def test_one_mark_that_is_missed_fails_the_report() -> None:
-    """A report holds only if all its checks do; a mark that is just met is met."""
+    """A report holds only if all its checks do; a figure exactly at its mark passes."""
     assert at_least("ratio", 0.9, 0.9).holds
     assert no_more("ms", 50.0, 50.0).holds
     missed = Report("overload", {}, {}, [at_least("ratio", 0.9, 0.9), at_least("ratio", 0.89, 0.9)])
@@ -34,5 +34,5 @@ def test_one_mark_that_is_missed_fails_the_report() -> None:
 
 @pytest.mark.parametrize(("values", "percent", "expected"), [([7.0], 95, 7.0), ([1.0, 2.0, 3.0], 50, 2.0)])
 def test_percentile(values: list[float], percent: int, expected: float) -> None:
-    """Also of a single value."""
+    """Percentiles exist even for a single value."""
     assert percentile(values, percent) == expected

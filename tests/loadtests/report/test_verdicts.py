@@ -22,12 +22,12 @@ BUDGET = Budget({Kind.LIVE: (0.3, 0.5, 0.5)}, explained=frozenset({CONNECTION_LO
 
 
 def missed(*more: Outcome, budget: Budget = BUDGET, **found: Any) -> set[str]:
-    """The checks that do not hold, where this has happened too."""
+    """The checks that fail if `more` outcomes are added to those of SERVED."""
     return {check.name for check in judge(Ran(0, 10, [*SERVED, *more], **found), budget) if not check.holds}
 
 
 def test_everybody_served_passes() -> None:
-    """Also with repetitions for which there is a reason."""
+    """All checks hold, even with repetitions that are explained."""
     assert missed() == set()
 
 
@@ -46,25 +46,25 @@ def test_everybody_served_passes() -> None:
     ],
 )
 def test_each_thing_that_is_wrong_is_found(outcome: Outcome, check: str) -> None:
-    """One outcome of many is enough."""
+    """One bad outcome among many fails its check."""
     assert check in missed(outcome)
 
 
 def test_what_is_left_behind_is_found() -> None:
-    """Sessions in Redis that nobody has, a Redis that cannot say, and errors in a log."""
+    """Sessions that no user has any more, a Redis that cannot tell, and errors in a log are found."""
     assert missed(sessions_left=1) == {"no session is left in Redis"}
     assert missed(sessions_left=None) == {"no session is left in Redis"}
     assert missed(unforeseen=("worker_crashed",)) == {"no service has met an unforeseen error"}
 
 
 def test_worker_that_dies_by_itself_is_found() -> None:
-    """As many may die as were killed, and no more."""
+    """No more workers may die than were killed."""
     assert missed(workers_died=1, workers_killed=1) == set()
     assert missed(workers_died=1) == missed(workers_died=2, workers_killed=1) == {"no worker has died by itself"}
 
 
 def test_what_never_was_answered_is_not_in_time() -> None:
-    """A budget for documents is missed where there was none."""
+    """A budget for documents is missed if no document was answered."""
     assert missed(budget=Budget({Kind.DOCUMENT: (1, 1, 1)}, BUDGET.explained)) == {
         "document, ms at 50 %",
         "document, ms at 95 %",
@@ -73,14 +73,14 @@ def test_what_never_was_answered_is_not_in_time() -> None:
 
 
 def test_fault_that_came_too_late_is_found() -> None:
-    """Each must strike while users are there."""
+    """Every fault must strike while there are users."""
     fault = Struck("Redis killed", 1, 2)
     assert [check.holds for check in struck([fault] * 3, 3)] == [True, True]
     assert [check.holds for check in struck([fault] * 2, 3)] == [False, True]
 
 
 def test_fault_after_which_something_is_ill_is_found() -> None:
-    """It has struck, and is named with the reason."""
+    """The fault counts as one that struck in time, and the failed check names it with the reason."""
     well, ill = Struck("Redis killed", 1, 2), Struck("worker killed", 3, 4, "never happened: all is well")
     in_time, again = struck([well, ill], 2)
     assert (in_time.holds, again.holds) == (True, False)
@@ -88,14 +88,14 @@ def test_fault_after_which_something_is_ill_is_found() -> None:
 
 
 def test_replica_that_ends_badly_is_found() -> None:
-    """By another status than 0, or so late that it would have been killed."""
+    """Its status is not 0, or it took so long that it would have been killed."""
     assert not ended_well([])
     assert [check.holds for check in ended_well([End(0, 3.0), End(0, 44.0)])] == [True, True]
     assert [check.holds for check in ended_well([End(0, 3.0), End(-6, 46.0)])] == [False, False]
 
 
 def test_figures_count_what_has_happened() -> None:
-    """Sentences, their times, and each reason to repeat."""
+    """Figures give sentences, their times, and a count for each reason to repeat a request."""
     found = figures(Ran(0, 10, SERVED))
     assert found["sentences"] == 2
     assert found["sentences/s"] == 0.2

@@ -13,7 +13,7 @@ _TELL = "import time; print(time.time(), time.monotonic())"
 
 
 def test_no_library_for_this_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python package carries one for x86-64; elsewhere the system's is named, and nothing runs by a right clock."""
+    """The Python package is for x86-64 only; elsewhere an error names the system's, rather than using a right clock."""
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     monkeypatch.setattr("loadtests.stage.clock._DEBIAN", "none/")
     with pytest.raises(LoadTestError, match="faketime"):
@@ -21,7 +21,7 @@ def test_no_library_for_this_processor(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_process_goes_by_a_clock_that_is_wrong(tmp_path: Path) -> None:
-    """Its time of day is an hour late, its monotonic clock right; set right again, a new process has the right time."""
+    """Its time of day is an hour slow, its monotonic clock right; once set right, a new process has the right time."""
     clock = Clock(tmp_path / "clock")
     try:
         clock.environment()

@@ -1,4 +1,4 @@
-"""What a deployment finds in the logs of its replicas."""
+"""What a deployment finds in the logs of its replicas, and notices about its processes."""
 
 import re
 import signal
@@ -30,14 +30,14 @@ from tests.support.servers import Replicas
     ],
 )
 def test_errors_that_nobody_has_foreseen(line: str, found: bool, tmp_path: Path) -> None:
-    """Ours, and those that only uvicorn sees; not what a fault or a client explains."""
+    """Our own and those that only uvicorn sees are found; not those that a fault or a client explains."""
     (tmp_path / "stderr").write_text(line + "\n")
     deployment = Deployment(cast(RedisServer, None), [Replica(tmp_path, "service", {})], [])
     assert deployment.unforeseen() == [line] * found
 
 
 def test_every_exception_that_the_service_logs_is_unforeseen(tmp_path: Path) -> None:
-    """Whatever is caught as something that nobody has foreseen is logged with its exception."""
+    """The service logs with `_log.exception` only what nobody has foreseen, so each such event must be found."""
     modules = [file.read_text(encoding="utf-8") for file in (ROOT / "service").rglob("*.py")]
     events = [event for module in modules for event in re.findall(r'_log\.exception\("(\w+)"', module)]
     (tmp_path / "stderr").write_text("".join(f'{{"event": "{event}", "level": "error"}}\n' for event in events))
@@ -47,14 +47,14 @@ def test_every_exception_that_the_service_logs_is_unforeseen(tmp_path: Path) -> 
 
 
 def test_workers_that_died_are_counted(tmp_path: Path) -> None:
-    """By the lines of the log that say so, not by those that have it in another place."""
+    """Only log lines with that event count, not lines that contain its name elsewhere."""
     died = '{"event": "worker_died", "pid": 1, "level": "error"}'
     (tmp_path / "stderr").write_text(f'{died}\nworker_died\n{{"event": "redis_away", "code": "worker_died"}}\n{died}\n')
     assert Deployment(cast(RedisServer, None), [Replica(tmp_path, "service", {})], []).workers_died() == 2
 
 
 def test_worker_that_is_killed_is_known_to_be(replicas: Replicas, redis_server: RedisServer) -> None:
-    """The service says that it has died, and the deployment that it was killed on purpose."""
+    """The service logs that it has died, and the deployment counts it as killed on purpose."""
     deployment = Deployment(redis_server, [replicas.new(redis_url=redis_server.url).start()], [])
     (struck,) = strike_all(evenly([worker_killed(0)]), deployment, lambda: 1.0)
     eventually(lambda: deployment.workers_died() == 1, "the worker's end is logged")
@@ -62,7 +62,7 @@ def test_worker_that_is_killed_is_known_to_be(replicas: Replicas, redis_server: 
 
 
 def test_dead_replica_is_not_well(replicas: Replicas, redis_server: RedisServer) -> None:
-    """One that has ended by itself is said to be ill after the next fault, at once: nobody would start it again."""
+    """After the next fault, one that has ended by itself is reported at once: nothing would start it again."""
     fault = Fault("nothing", lambda _: nullcontext(), 0.0)
     replica = replicas.new(redis_url=redis_server.url).start()
     deployment = Deployment(redis_server, [replica], [])
@@ -73,7 +73,7 @@ def test_dead_replica_is_not_well(replicas: Replicas, redis_server: RedisServer)
 
 
 def test_redis_goes_by_a_clock_of_its_own(tmp_path: Path, stand_in_bundle: Path) -> None:
-    """Whatever Redis is installed: it starts, and tells the time that it is set to."""
+    """Whichever Redis is installed, it starts, and its time is the one that is set."""
     try:
         Clock(tmp_path / "clock").environment()
     except LoadTestError as error:

@@ -16,18 +16,18 @@ from loadtests.stage.processes import RedisServer
 
 @pytest.fixture
 def deployment(mortal_redis: RedisServer) -> Deployment:
-    """A Redis alone."""
+    """A deployment of nothing but a Redis."""
     return Deployment(mortal_redis, [], [])
 
 
 @contextmanager
 def nothing(_: Deployment) -> Iterator[None]:
-    """All stays well."""
+    """A fault that does no harm."""
     yield
 
 
 def test_kills_are_spread_and_depend_on_the_seed_alone() -> None:
-    """They strike at even distances, in an order that the seed decides."""
+    """Faults are evenly spaced, in an order that the seed decides."""
     found = kills(random.Random(3), redis=3, replicas=[0, 1])
     assert sorted(fault.name for fault in found) == ["Redis killed"] * 3 + ["replica killed"] * 2
     names = [[fault.name for fault in kills(random.Random(seed), redis=3, replicas=[0, 1])] for seed in range(20)]
@@ -37,7 +37,7 @@ def test_kills_are_spread_and_depend_on_the_seed_alone() -> None:
 
 
 def test_faults_strike_when_their_part_is_over(deployment: Deployment) -> None:
-    """In turn; those for which the run does not last do not strike."""
+    """Faults strike in turn; those whose time the run does not reach do not strike."""
     progress = iter([0.0, 0.3, 0.5, 0.6, None])
     timeline = evenly([Fault(name, nothing, 0) for name in ("first", "second", "third")])
     struck = strike_all(timeline, deployment, lambda: next(progress))
@@ -45,7 +45,7 @@ def test_faults_strike_when_their_part_is_over(deployment: Deployment) -> None:
 
 
 def test_what_is_not_well_again_is_said(deployment: Deployment) -> None:
-    """With the reason, in place of an end without figures; nothing else strikes then."""
+    """The failure is recorded with its reason, rather than ending the run without figures; nothing strikes after it."""
     timeline = evenly([faults.worker_killed(0), Fault("another", nothing, 0)])
     deployment.workers = lambda number: []  # type: ignore[method-assign]
     (struck,) = strike_all(timeline, deployment, lambda: 1.0)
@@ -65,7 +65,7 @@ def test_what_is_not_well_again_is_said(deployment: Deployment) -> None:
 def test_redis_refuses_while_it_is_ill_and_not_afterwards(
     deployment: Deployment, fault: Fault, refusal: type[redis.RedisError]
 ) -> None:
-    """Each fault is what its name says, and all is as before when it is over."""
+    """Each fault makes Redis fail in its own way; when it is over, Redis works again and has kept its data."""
     port, seconds = deployment.redis.port, 0.5 if refusal is redis.TimeoutError else 60
     with (
         redis.Redis(port=port) as patient,
@@ -79,14 +79,14 @@ def test_redis_refuses_while_it_is_ill_and_not_afterwards(
 
 
 def test_slow_redis_answers_late(deployment: Deployment) -> None:
-    """Most commands find it paused; none fails."""
+    """Most commands are delayed by a pause, but none fails."""
     with redis.Redis(port=deployment.redis.port) as client, faults.redis_slow(0).happening(deployment):
         paused = [client.ping() for _ in range(5)]
     assert all(paused)
 
 
 def test_replica_that_is_ended_has_its_name() -> None:
-    """A kill is told from a restart."""
+    """A kill and a restart have different names."""
     assert faults.replica_ended(0, signal.SIGKILL).name == "replica killed"
     assert faults.replica_ended(0, signal.SIGTERM).name == "replica restarted"
 
@@ -97,7 +97,7 @@ def _write_much(client: "redis.Redis") -> None:
 
 
 def _eventually_set(client: "redis.Redis") -> None:
-    """Redis tries its file again once a second."""
+    """Set a key, with many attempts: Redis tries to write its file again only once a second."""
     for _ in range(1000):
         try:
             client.set("after", "1")

@@ -10,7 +10,7 @@ from loadtests.stage.processes import RedisServer, Replica, without_settings
 
 
 def test_replica_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And said to be at fault: a load test that waited for it would never end."""
+    """An error names it as the cause; a load test that waited for it would never end."""
     replica = Replica(tmp_path, "tests.support.stubborn", {}).start()
     monkeypatch.setattr(processes, "PATIENCE_SECONDS", 0.2)
     with pytest.raises(LoadTestError, match="did not end"):
@@ -19,7 +19,7 @@ def test_replica_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest
 
 
 def test_redis_that_does_not_start_says_why(tmp_path: Path) -> None:
-    """At once, in its own words, and what has its port is not taken for it."""
+    """The error comes at once, in Redis's own words, and another process on its port is not taken for Redis."""
     server = RedisServer(tmp_path)
     with (
         socket.create_server(("127.0.0.1", server.port)),
@@ -31,8 +31,8 @@ def test_redis_that_does_not_start_says_why(tmp_path: Path) -> None:
 
 
 def test_settings_of_whoever_measures_are_not_those_of_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody's own keys, models or addresses get into a load test; the rest of the environment does."""
-    monkeypatch.setenv("ANTECEDENT_HOST", "0.0.0.0")  # with which no key could be made
+    """A user's own keys, models and addresses stay out of a load test; other environment variables are passed on."""
+    monkeypatch.setenv("ANTECEDENT_HOST", "0.0.0.0")  # no key could be made with this
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     found = without_settings()
     assert not [name for name in found if name.startswith("ANTECEDENT_")]

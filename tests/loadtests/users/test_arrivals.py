@@ -28,7 +28,7 @@ def come(kind: Kind, seed: int = 1) -> list[Arrival]:
 
 @pytest.mark.parametrize("kind", [Kind.LIVE, Kind.DOCUMENT])
 def test_each_kind_brings_its_part_of_the_sentences(kind: Kind) -> None:
-    """As many sentences a second as the rate says, for those who speak also in the first and the last seconds."""
+    """Sentences come at the rate that was asked for; spoken ones do so in the first and the last seconds, too."""
     moments = [moment for arrival in come(kind) for moment in arrival.moments]
     assert len(moments) == pytest.approx(25 * 200, rel=0.1)
     if kind is Kind.LIVE:
@@ -37,7 +37,7 @@ def test_each_kind_brings_its_part_of_the_sentences(kind: Kind) -> None:
 
 
 def test_those_who_speak_bring_as_much_in_each_part_of_a_run() -> None:
-    """Over many runs, from its first seconds to its last, the rate is the one that was asked for."""
+    """Over many runs, each third of a run has the rate that was asked for."""
     load = Open(rate=10, seconds=60)
     scenario = SCENARIO.model_copy(update={"shares": {Kind.LIVE: 1.0}})
     counts = [0, 0, 0]
@@ -49,12 +49,12 @@ def test_those_who_speak_bring_as_much_in_each_part_of_a_run() -> None:
 
 
 def test_nobody_says_anything_after_the_end() -> None:
-    """Sessions that last longer are cut."""
+    """Sessions that would last longer are cut short."""
     assert max(moment for arrival in come(Kind.LIVE) for moment in arrival.moments) < LOAD.seconds
 
 
 def test_whole_documents_are_due_at_once() -> None:
-    """All sentences of a document at the moment when it is brought, and those moments are not evenly spaced."""
+    """All sentences of a document are due when it is brought; documents are not evenly spaced in time."""
     found = come(Kind.DOCUMENT)
     assert all(len(set(arrival.moments)) == 1 for arrival in found)
     assert all(len(arrival.moments) == len(SCENARIO.documents[arrival.number]) for arrival in found)
@@ -63,7 +63,7 @@ def test_whole_documents_are_due_at_once() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.LIVE, Kind.DOCUMENT])
 def test_somebody_of_each_kind_comes(kind: Kind) -> None:
-    """In the middle of the run, where chance would bring nobody; of a kind without a share nobody comes even so."""
+    """If chance brings nobody, one user comes in the middle of the run; but none of a kind without a share."""
     few = Open(rate=0.001, seconds=10)
     found = [arrivals(kind, few, SCENARIO, random.Random(seed)) for seed in range(50)]
     assert {len(come) for come in found} == {1}
@@ -72,7 +72,7 @@ def test_somebody_of_each_kind_comes(kind: Kind) -> None:
 
 
 def test_same_seed_brings_the_same_users() -> None:
-    """A run can be repeated; another seed is another run; a kind without a share does not come."""
+    """A run can be repeated; another seed gives another run; no users come of a kind without a share."""
     assert come(Kind.LIVE) == come(Kind.LIVE)
     assert come(Kind.LIVE) != come(Kind.LIVE, seed=2)
     assert come(Kind.EVENTS) == []

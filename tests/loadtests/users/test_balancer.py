@@ -8,7 +8,7 @@ from loadtests.users.balancer import CONNECTION_LOST, NO_ANSWER, Balancer, GaveU
 
 
 def balancer(answers: list[httpx.Response | httpx.TransportError], patience: float, repeated: list[str]) -> Balancer:
-    """Of a service that answers so, in turn."""
+    """A balancer for a service that gives these answers in turn."""
 
     def answer(_: httpx.Request) -> httpx.Response:
         found = answers.pop(0)
@@ -21,12 +21,12 @@ def balancer(answers: list[httpx.Response | httpx.TransportError], patience: flo
 
 
 def refusal(code: str) -> httpx.Response:
-    """A refusal that another attempt may mend."""
+    """A refusal after which another attempt may succeed."""
     return httpx.Response(503, headers={"Retry-After": "0"}, json={"code": code})
 
 
 def test_what_may_be_repeated_is_repeated() -> None:
-    """After a lost connection or Retry-After, until there is an answer; each reason is told."""
+    """Requests are repeated after a lost connection or Retry-After, until answered; each reason is reported."""
     repeated: list[str] = []
     answers: list[httpx.Response | httpx.TransportError] = [
         httpx.ConnectError("gone"),
@@ -38,7 +38,7 @@ def test_what_may_be_repeated_is_repeated() -> None:
 
 
 def test_lost_answer_is_no_lost_connection() -> None:
-    """Nothing comes for too long on a connection that stands: no outage explains that."""
+    """If nothing comes for too long on an open connection, no outage explains that."""
     repeated: list[str] = []
     balancer([httpx.ReadTimeout("nothing"), httpx.Response(200)], 30, repeated).ask("GET", "/")
     assert repeated == [NO_ANSWER]
@@ -46,7 +46,7 @@ def test_lost_answer_is_no_lost_connection() -> None:
 
 
 def test_without_patience_nothing_is_repeated() -> None:
-    """The first refusal is the last one, and its code is kept."""
+    """The first refusal is final, and its code is kept."""
     repeated: list[str] = []
     with pytest.raises(GaveUpError) as gave_up:
         balancer([refusal("queue_full")], 0, repeated).ask("GET", "/")

@@ -39,14 +39,14 @@ def conversation(answered: list[int]) -> Conversation:
 
 @pytest.fixture
 def ended(conversation: Conversation) -> Conversation:
-    """One of which all has been answered."""
+    """A document of which every sentence has been answered."""
     for position in range(3):
         conversation.hear(position, answer(position))
     return conversation
 
 
 def test_client_resumes_at_the_first_gap(conversation: Conversation, answered: list[int]) -> None:
-    """A later answer does not stand for one that is missing; the same answer again counts once."""
+    """A later answer does not make up for a missing one; a repeated answer counts once."""
     assert conversation.next_position == 0
     conversation.hear(1, answer(1))
     assert conversation.next_position == 0
@@ -67,7 +67,7 @@ def test_client_resumes_at_the_first_gap(conversation: Conversation, answered: l
     ],
 )
 def test_wrong_answer_is_a_violation(conversation: Conversation, wrong: dict[str, Any], kind: Wrong) -> None:
-    """Two answers to one sentence must be the same, and each must be that of the quiet run."""
+    """All answers to a sentence must be the same, and equal to that of the quiet run."""
     conversation.hear(0, answer(0))
     with pytest.raises(ViolationError) as violation:
         conversation.hear(0, wrong)
@@ -75,7 +75,7 @@ def test_wrong_answer_is_a_violation(conversation: Conversation, wrong: dict[str
 
 
 def test_session_that_keeps_its_last_sentences_is_right(ended: Conversation) -> None:
-    """The first ones of a long document are gone after a while, and no others."""
+    """The service may forget the first sentences of a long document, but no more than it has to."""
     ended.check_state(state([0, 1, 2]), 3)
     said = [answer(0) | {"position": position} for position in range(40)]
     long = Conversation("id", ["a"] * 40, [("A", 0)] * 40, lambda _: None)
@@ -108,7 +108,7 @@ def test_session_that_keeps_its_last_sentences_is_right(ended: Conversation) -> 
     ],
 )
 def test_wrong_state_is_found(ended: Conversation, found: dict[str, Any], kind: Wrong) -> None:
-    """A session that has lost, doubled, exchanged or confused sentences is found."""
+    """A session that has lost, doubled, reordered or changed sentences is found."""
     with pytest.raises(ViolationError) as violation:
         ended.check_state(found, 3)
     assert violation.value.wrong is kind

@@ -20,7 +20,7 @@ WINDOW = 2
 
 @pytest.fixture(scope="module")
 def url(shared_replicas: Replicas, redis_server: RedisServer) -> str:
-    """Of a service on the stand-in runtime."""
+    """The address of a service on the stand-in runtime."""
     return shared_replicas.new(redis_url=redis_server.url).start().url
 
 
@@ -40,7 +40,7 @@ def visit(
     mischief: float = 0,
     pair: Mapping[str, str] = PAIR,
 ) -> Counter[tuple[str, str]]:
-    """Let users come; gives how often each thing has ended how."""
+    """Let users come, and count the outcomes by what was asked for and its code or result."""
     scenario = Scenario(
         urls=(url,),
         pair=pair,
@@ -64,14 +64,14 @@ def visit(
 @pytest.mark.parametrize("kind", list(Kind))
 @pytest.mark.parametrize("load", [Open(rate=40, seconds=1), Closed(clients=2, seconds=0.3)], ids=["open", "closed"])
 def test_everybody_is_served(url: str, tmp_path: Path, kind: Kind, load: Open | Closed) -> None:
-    """All kinds of user get what the quiet run has given, and leave; nothing has to be repeated."""
+    """Users of all kinds get the answers of the quiet run, and leave; nothing has to be repeated."""
     found = visit(url, tmp_path, kind, load, tuple(map(quiet, DOCUMENTS)))
     assert found[ARRIVAL, Result.BEGUN] == found[ARRIVAL, Result.ENDED] > 0
     assert {result for _, result in found} == {Result.BEGUN, Result.ENDED, Result.ANSWERED}
 
 
 def test_those_who_misbehave_are_served_too(url: str, tmp_path: Path) -> None:
-    """Twice, too early, torn, left in the middle: in the end each sentence has its one answer."""
+    """Sentences are sent twice, too early, or on streams that break: in the end each has exactly one answer."""
     found = visit(url, tmp_path, Kind.LIVE, Once(), tuple(map(quiet, DOCUMENTS)), mischief=0.5)
     assert found[ARRIVAL, Result.ENDED] == len(DOCUMENTS)
     assert found["sentence", Result.ANSWERED] == sum(map(len, DOCUMENTS))
@@ -80,7 +80,7 @@ def test_those_who_misbehave_are_served_too(url: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", list(Kind))
 def test_translation_that_differs_from_the_quiet_run_is_found(url: str, tmp_path: Path, kind: Kind) -> None:
-    """As it would be if a sentence met the context of another document."""
+    """This is what a sentence with the context of another document would look like."""
     leaked = tuple((*quiet(document)[:2], ("CC [vv | ww]", 2), *quiet(document)[3:]) for document in DOCUMENTS)
     found = visit(url, tmp_path, kind, Closed(clients=1, seconds=0.1), leaked)
     wrong = {code for what, code in found if what == kind and code not in set(Result)}
@@ -89,14 +89,14 @@ def test_translation_that_differs_from_the_quiet_run_is_found(url: str, tmp_path
 
 
 def test_first_event_counts_by_itself(url: str, tmp_path: Path) -> None:
-    """A reader of events has his first sentence before the last one."""
+    """For readers of events, the first sentence has an outcome of its own."""
     found = visit(url, tmp_path, Kind.EVENTS, Closed(clients=1, seconds=0.2), tuple(map(quiet, DOCUMENTS)))
     assert found[FIRST_EVENT, Result.ANSWERED] == found[Kind.EVENTS, Result.ANSWERED] > 0
 
 
 @pytest.mark.parametrize("kind", list(Kind))
 def test_users_ask_for_the_languages_of_the_scenario(url: str, tmp_path: Path, kind: Kind) -> None:
-    """A service that does not serve them refuses each user: nobody asks for others in silence."""
+    """A service without that pair refuses every user, which shows that users do not ask for another pair instead."""
     pair = {"source_lang": "en", "target_lang": "ja"}
     found = visit(url, tmp_path, kind, Closed(clients=1, seconds=0.1), tuple(map(quiet, DOCUMENTS)), pair=pair)
     assert {code for what, code in found if what == kind} == {"language_pair_not_served"}
@@ -105,7 +105,7 @@ def test_users_ask_for_the_languages_of_the_scenario(url: str, tmp_path: Path, k
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("kind", list(Kind))
 def test_user_who_does_not_get_to_the_end_says_why(tmp_path: Path, kind: Kind) -> None:
-    """Only that he is lost would be told otherwise; here there is no answer of a quiet run to compare with."""
+    """Otherwise only his absence would show; here the quiet run's answers, to compare with, are missing."""
     found = visit("http://nowhere", tmp_path, kind, Once(), ())
     assert found[ARRIVAL, Result.BEGUN] == found[kind, "IndexError('tuple index out of range')"] == len(DOCUMENTS)
     assert not found[ARRIVAL, Result.ENDED]

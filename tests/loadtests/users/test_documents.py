@@ -18,7 +18,7 @@ DONE = b"event: done\ndata: {}\n\n"
 
 
 class Answer(httpx.SyncByteStream):
-    """So many comments that keep the connection, and then the document."""
+    """A stream of so many comments, which keep the connection open, and then the document."""
 
     def __init__(self, comments: int) -> None:
         self._comments = comments
@@ -31,7 +31,7 @@ class Answer(httpx.SyncByteStream):
 
 
 def test_comments_are_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service that says for ever that it is still there has lost the sentence; it is asked for again."""
+    """A service that sends nothing but keep-alive comments has lost the sentence, so it is asked again."""
     answers = [Answer(10**6), Answer(1)]
     repeated: list[str] = []
 

@@ -19,11 +19,11 @@ from loadtests.users.stream_client import StreamClient
 DOCUMENT = ("a", "b", "c")
 EXPECTED = (("A", 0), ("B", 0), ("C", 0))
 Answer = Callable[[dict[str, Any]], dict[str, Any] | list[dict[str, Any]] | int]
-"""What a service answers to a message, once or more often; or the code with which it closes the stream."""
+"""What a service answers to a message: one answer, several, or the code with which it closes the stream."""
 
 
 def translation(message: dict[str, Any]) -> dict[str, Any]:
-    """As a service should answer."""
+    """The answer that a service should give."""
     text, position = message["text"], message["position"]
     return {"type": "translation", "position": position, "source": text, "translation": text.upper()} | {
         "score": -1.0,
@@ -35,7 +35,7 @@ def translation(message: dict[str, Any]) -> dict[str, Any]:
 def service(
     answers: list[Answer], next_positions: list[int], on_open: Callable[[ServerConnection], object] = lambda _: None
 ) -> Iterator[str]:
-    """One stream after the other: each message is answered by the next of `answers`; gives the address."""
+    """Serve one stream after another, answering each message with the next of `answers`; yields the address."""
 
     def converse(socket: ServerConnection) -> None:
         on_open(socket)
@@ -57,7 +57,7 @@ def service(
 
 
 def say(url: str, patience: float = 30, pace: float = 0, on_repeat: Callable[[], object] = lambda: None) -> list[str]:
-    """Say all sentences, `pace` seconds apart; gives why something had to be repeated."""
+    """Say all sentences, `pace` seconds apart; returns the reasons for which something had to be repeated."""
     repeated: list[str] = []
 
     def repeat(reason: str) -> None:
@@ -78,20 +78,20 @@ def say(url: str, patience: float = 30, pace: float = 0, on_repeat: Callable[[],
 
 
 def refusal(code: str, **members: Any) -> Answer:
-    """An error in a sentence's place."""
+    """An error in place of a translation."""
     return lambda _: (
         {"type": "error", "code": code, "status": 429, "retryable": True, "retry_after_seconds": 0} | members
     )
 
 
 def test_stream_that_is_closed_is_resumed() -> None:
-    """With the sentence that had no answer."""
+    """The next stream begins with the sentence that had no answer."""
     with service([translation, lambda _: 1012, translation, translation], [0, 1]) as url:
         assert say(url) == ["closed_1012"]
 
 
 def test_sentence_that_is_refused_is_sent_again() -> None:
-    """On the same stream, if trying again may help; without patience it is given up."""
+    """If trying again may help, it goes over the same stream; without patience, the client gives up."""
     with service([translation, refusal("queue_full"), translation, translation], [0]) as url:
         assert say(url) == ["queue_full"]
     with service([translation, refusal("queue_full")], [0]) as url, pytest.raises(GaveUpError):
@@ -99,7 +99,7 @@ def test_sentence_that_is_refused_is_sent_again() -> None:
 
 
 def test_sentence_without_answer_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On another stream, and that is no lost connection, which an outage would explain."""
+    """It goes over another stream; the reason is not a lost connection, which an outage would explain."""
     release = threading.Event()
 
     def before_never(said: dict[str, Any]) -> dict[str, Any]:
@@ -126,14 +126,14 @@ def test_sentence_without_answer_is_sent_again(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_wrong_answer_is_a_violation(answers: list[Answer], next_positions: list[int], wrong: Wrong) -> None:
-    """Nothing that a client could mend."""
+    """These are faults that no client could repair."""
     with service(answers, next_positions) as url, pytest.raises(ViolationError) as violation:
         say(url)
     assert violation.value.wrong is wrong
 
 
 def test_answer_to_nothing_is_a_violation() -> None:
-    """One that comes twice, while nobody waits for another."""
+    """Here an answer comes twice while no other sentence is waiting for one."""
     twice: Answer = lambda said: [translation(said)] * 2  # noqa: E731
     with service([twice], [0]) as url, pytest.raises(ViolationError) as violation:
         say(url, pace=30)
@@ -141,7 +141,7 @@ def test_answer_to_nothing_is_a_violation() -> None:
 
 
 def test_pings_keep_no_sentence_waiting() -> None:
-    """A sentence is sent when it is spoken, though pings come all the time: it does not wait until they stop."""
+    """A sentence is sent when it is spoken, even while pings keep coming."""
     pings: list[int] = []
     heard: list[int] = []
 
