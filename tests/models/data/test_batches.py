@@ -1,4 +1,4 @@
-"""Every usable sentence takes part once a pass, in an order that the seed decides, with context of its own document."""
+"""Every usable sentence occurs once a pass, in an order that the seed decides, with context from its own document."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from models.errors import DataError
 
 
 class Reader:
-    """Reads all that there is of so many preceding sentences, and notes it."""
+    """An architecture that reads the whole window, and records the preceding sentences that it was given."""
 
     reads_target = True
     joins_source = False
@@ -35,10 +35,10 @@ class Reader:
         self.seen: list[list[list[int]]] = []
 
     def pieces(self, texts: Sequence[str]) -> None:
-        """It has no tokenization of its own."""
+        """Do nothing, as it has no tokenization of its own."""
 
     def select(self, example: Example) -> Example:
-        """All of them."""
+        """Keep all sentences."""
         return example
 
     def source(self, example: Example) -> Sequence[int]:
@@ -46,13 +46,13 @@ class Reader:
         return example.source
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
-        """How many each sentence has."""
+        """Count the preceding sentences of each example."""
         self.seen = [[list(tokens) for tokens in example.preceding] for example in examples]
         return {"counts": torch.tensor([len(example.preceding) for example in examples])}
 
 
 class Joining(Reader):
-    """One that puts the context into the source."""
+    """A reader that puts the context into the source."""
 
     joins_source = True
 
@@ -88,7 +88,7 @@ LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=80)
 
 @given(LENGTHS, st.integers(1, 200), st.integers(0, 5))
 def test_a_pass_has_every_usable_sentence_once(lengths: list[int], budget: int, epoch: int) -> None:
-    """Nothing is dropped and nothing comes twice, whatever the lengths and the budget."""
+    """Nothing is dropped and nothing occurs twice, whatever the lengths and the budget."""
     usable = np.arange(0, len(lengths), 2)
     for context in (None, np.array(lengths)[::-1]):
         batches = plan(np.array(lengths), usable, budget, 1, epoch, context)
@@ -97,14 +97,14 @@ def test_a_pass_has_every_usable_sentence_once(lengths: list[int], budget: int, 
 
 @given(LENGTHS, st.integers(1, 200))
 def test_no_batch_is_over_the_token_budget(lengths: list[int], budget: int) -> None:
-    """Sentences times the longest of them keeps within the budget; only a single sentence may exceed it."""
+    """The number of sentences times the longest is within the budget; only a single sentence may exceed it."""
     for batch in plan(np.array(lengths), np.arange(len(lengths)), budget, 1, 0):
         assert len(batch) == 1 or len(batch) * max(lengths[index] for index in batch) <= budget
 
 
 @given(LENGTHS, st.integers(1, 200))
 def test_no_batch_has_more_context_than_fits(lengths: list[int], budget: int) -> None:
-    """Many short sentences with long contexts, as headings in an article have, are not all read at once."""
+    """Many short sentences with long contexts, such as headings in an article, are not all read at once."""
     every, context = np.arange(len(lengths)), 10 * np.array(lengths)[::-1]
     for batch in plan(np.array(lengths), every, budget, 1, 0, context):
         assert len(batch) == 1 or len(batch) * max(lengths[index] for index in batch) <= budget
@@ -112,7 +112,7 @@ def test_no_batch_has_more_context_than_fits(lengths: list[int], budget: int) ->
 
 
 def test_batches_are_as_full_as_the_budget_allows() -> None:
-    """Sentences of like length come together, so that little of a batch is padding."""
+    """Sentences of similar length come together, so that little of a batch is padding."""
     lengths = np.array(random.Random(1).choices(range(5, 100), k=2000))
     batches = plan(lengths, np.arange(2000), 1000, 1, 0)
     padded = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
@@ -121,7 +121,7 @@ def test_batches_are_as_full_as_the_budget_allows() -> None:
 
 
 def test_contexts_of_like_length_come_together() -> None:
-    """Where contexts are read, a batch pads neither them nor its sentences much, though their lengths are unrelated."""
+    """If contexts are read, a batch pads neither them nor its sentences much, even if their lengths are unrelated."""
     chooser = random.Random(1)
     lengths, context = (np.array(chooser.choices(range(5, longest), k=20_000)) for longest in (60, 180))
     batches = plan(lengths, np.arange(20_000), 1000, 1, 0, context)
@@ -130,7 +130,7 @@ def test_contexts_of_like_length_come_together() -> None:
 
 
 def test_a_window_has_the_tokens_of_its_sentences(documents: list[Document], tokenizer: Tokenizer) -> None:
-    """The length of a context is that of what it consists of, and none crosses a document."""
+    """The length of a context is that of all sentences in it, and no context crosses a document."""
     corpus = TokenizedCorpus(documents, tokenizer, 100)
     for reader in (Reader(1), Reader(3), Reader(2, following=2), Reader(3, following=3, kind="block")):
         examples = [corpus.example(i, reader) for i in range(len(corpus.sources))]
@@ -152,7 +152,7 @@ def test_an_example_is_what_its_window_says(documents: list[Document], tokenizer
 
 @pytest.mark.parametrize(("count", "room", "kept"), [(3, 9, 3), (2, 9, 2), (3, 5, 2), (3, 4, 1), (3, 1, 0), (0, 9, 0)])
 def test_the_latest_sentences_are_chosen_whole(count: int, room: int, kept: int) -> None:
-    """As many of the last ones as are wanted and have room, none cut, none left out in between."""
+    """As many of the last ones as are wanted and fit, none cut, none left out in between."""
     sentences = [[1], [2, 2, 2], [3, 3]]
     assert latest(sentences, count, room) == sentences[3 - kept :]
 
@@ -163,7 +163,7 @@ def of_sentences(lengths: NDArray[np.int64], seed: int, epoch: int) -> list[NDAr
 
 
 def of_blocks(lengths: NDArray[np.int64], seed: int, epoch: int) -> list[NDArray[np.int64]]:
-    """Batches of blocks of three."""
+    """Batches of blocks of three sentences."""
     return plan_blocks(lengths, np.arange(len(lengths)).reshape(-1, 3), 200, seed, epoch)  # type: ignore[arg-type]
 
 
@@ -181,7 +181,7 @@ def test_seed_and_epoch_decide_the_order(make: Callable[..., list[NDArray[np.int
 
 @pytest.mark.parametrize("make", [of_sentences, of_blocks])
 def test_short_and_long_sentences_come_in_turn(make: Callable[..., list[NDArray[np.int64]]]) -> None:
-    """Sorted into batches by length, they are not learnt from in that order: each half of a pass has both."""
+    """Batches are sorted by length, but not learnt from in that order: each half of a pass has short and long ones."""
     lengths = np.array(random.Random(1).choices(range(5, 30), k=3000))
     longest = [int(lengths[batch].max()) for batch in make(lengths, 1, 0)]
     halves = [np.mean(half) for half in np.array_split(longest, 2)]
@@ -189,13 +189,13 @@ def test_short_and_long_sentences_come_in_turn(make: Callable[..., list[NDArray[
 
 
 def test_a_batch_may_be_just_as_large_as_the_budget() -> None:
-    """Ten sentences of 20 tokens are 200."""
+    """Ten sentences of 20 tokens exactly fill the budget of 200."""
     assert [len(batch) for batch in of_sentences(np.full(30, 20), 1, 0)] == [10, 10, 10]
 
 
 @pytest.mark.parametrize("window", [0, 1, 3])
 def test_context_never_crosses_a_document(documents: list[Document], tokenizer: Tokenizer, window: int) -> None:
-    """Each sentence comes with the sentences just before it, at most `window`, of its own document."""
+    """Each sentence comes with at most `window` sentences just before it, all from its own document."""
     corpus, reader = TokenizedCorpus(documents, tokenizer, 64), Reader(window)
     batch = corpus.batch(range(len(corpus.sources)), reader)
     expected = [
@@ -220,7 +220,7 @@ def test_a_batch_has_control_tokens_and_padding(documents: list[Document], token
 
 
 def test_a_batch_to_be_translated_has_no_target() -> None:
-    """An empty source is its end of sentence."""
+    """An empty source consists of its end of sentence."""
     batch = make_batch([[], [5, 6]], None, {})
     assert batch.source.tolist() == [[EOS, PAD, PAD], [5, 6, EOS]]
     assert batch.target is None
@@ -228,7 +228,7 @@ def test_a_batch_to_be_translated_has_no_target() -> None:
 
 
 def test_what_cannot_be_trained_on_is_context_only(tokenizer: Tokenizer) -> None:
-    """Pairs over the maximum, or with an empty side, are not usable, and stay in their documents."""
+    """Pairs that are too long, or have an empty side, are not learnt from, but stay in their documents as context."""
     sentences = ("abc", "abc"), ("abc " * 30, "abc"), ("abc", "abc " * 30), ("abc", ""), ("abc", "abc")
     document = Document(tuple(Sentence(*pair) for pair in sentences))
     corpus, reader = TokenizedCorpus([document], tokenizer, 20), Reader(3)
@@ -240,7 +240,7 @@ def test_what_cannot_be_trained_on_is_context_only(tokenizer: Tokenizer) -> None
 
 
 def test_a_context_that_is_too_long_is_not_trained_on(documents: list[Document], tokenizer: Tokenizer) -> None:
-    """Sentences with more tokens around them than wanted take no part; they stay in the contexts of others."""
+    """Sentences with too many tokens of context are not learnt from; they remain context of others."""
     for reader in (Reader(2), Reader(2, following=1), Reader(3, following=3, kind="block")):
         corpus = TokenizedCorpus(documents, tokenizer, 100, max_context_tokens=15)
         context = corpus.context_lengths(reader)
@@ -254,7 +254,7 @@ def test_a_context_that_is_too_long_is_not_trained_on(documents: list[Document],
 def test_each_sentence_of_a_batch_has_its_own_weight(
     documents: list[Document], tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
-    """In whichever order they come."""
+    """Weights follow their sentences, in whatever order those come."""
     count = sum(len(document.sentences) for document in documents)
     write_gains(tmp_path / "gains", [[number / count for number in range(count)]])
     emphasis = EmphasisConfig(gains=tmp_path / "gains")
@@ -265,7 +265,7 @@ def test_each_sentence_of_a_batch_has_its_own_weight(
 
 
 def test_a_context_in_the_source_counts_in_a_batch(documents: list[Document], tokenizer: Tokenizer) -> None:
-    """What is joined to a sentence is padded like it, and counts in full."""
+    """Context that is joined to the source is padded like it, and counts in full."""
     corpus = TokenizedCorpus(documents, tokenizer, 100)
     reader = Joining(3)
     context = corpus.context_lengths(reader)
@@ -275,7 +275,7 @@ def test_a_context_in_the_source_counts_in_a_batch(documents: list[Document], to
 
 
 def test_a_corpus_with_nothing_to_train_on_is_refused(tokenizer: Tokenizer) -> None:
-    """Every pair too long, or without a translation, is a clear error instead of an endless run."""
+    """If all pairs are too long, or lack translations, there is a clear error instead of an endless run."""
     with pytest.raises(DataError, match="between 1 and 4 tokens"):
         TokenizedCorpus([Document((Sentence("abc " * 9, "abc " * 9),))], tokenizer, 5)
     three = TokenizedCorpus([Document((Sentence("abc abc", "abc"),) * 3)], tokenizer, 64, max_context_tokens=2)
@@ -286,5 +286,5 @@ def test_a_corpus_with_nothing_to_train_on_is_refused(tokenizer: Tokenizer) -> N
 
 
 def test_padding_goes_to_the_right() -> None:
-    """To the longest sequence, with the id of padding."""
+    """Sequences are padded to the longest one, with the id of padding."""
     assert pad([[7], [7, 8, 9], []]).tolist() == [[7, PAD, PAD], [7, 8, 9], [PAD] * 3]

@@ -11,13 +11,13 @@ PRETRAINED = ROOT / "models" / "pretrained"
 
 @pytest.fixture(scope="module")
 def english() -> Nearest:
-    """Of a vocabulary without typographic characters: that of the shipped English-Japanese model."""
+    """For a vocabulary without typographic characters: that of the shipped English-Japanese model."""
     return Nearest(Tokenizer.load(PRETRAINED / "en-ja").source)
 
 
 @pytest.fixture(scope="module")
 def japanese() -> Nearest:
-    """Of a vocabulary with some: that of the shipped Japanese-English model."""
+    """For a vocabulary with some: that of the shipped Japanese-English model."""
     return Nearest(Tokenizer.load(PRETRAINED / "ja-en").source)
 
 
@@ -33,17 +33,17 @@ def japanese() -> Nearest:
     ],
 )
 def test_what_a_vocabulary_lacks_is_read_as_the_nearest(english: Nearest, text: str, expected: str) -> None:
-    """Typographic quotes, hyphens and dashes, letters with marks, and what nobody sees."""
+    """This covers typographic quotes, hyphens and dashes, letters with marks, and invisible characters."""
     assert english.of(text) == expected
 
 
 def test_quotes_are_those_that_a_vocabulary_has(japanese: Nearest) -> None:
-    """Double ones where it has no single ones; a selector of a variant of a character is nothing."""
+    """Single quotes become double ones if only those are known; a variation selector is dropped."""
     assert japanese.of("‘源氏’を書いた。") == "“源氏”を書いた。"
     assert japanese.of("葛\U000e0100城") == "葛城"
 
 
 @pytest.mark.parametrize("text", ["“源氏”を—書いた。", "ｷｮｳﾄ　１９９８", "café 髙 й ё 😀", "plain 'text'", ""])
 def test_all_else_stays(japanese: Nearest, text: str) -> None:
-    """What has a piece, alone or in the form that SentencePiece gives it, and what nothing is near to."""
+    """Characters stay if they have a piece, as they are or as SentencePiece normalises them, or if none is near."""
     assert japanese.of(text) == text

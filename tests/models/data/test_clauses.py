@@ -27,7 +27,7 @@ TEXTS = st.text(alphabet="あい、。「」,.!? 1aé\n；", max_size=60)
     ],
 )
 def test_clauses_end_with_their_marks(text: str, clauses: list[str]) -> None:
-    """A clause ends after its mark and closing quotes; commas and points inside numbers and times end none."""
+    """A clause ends after its mark and any closing quotes; commas and points inside numbers or times end none."""
     assert split_clauses(text) == clauses
 
 
@@ -39,7 +39,7 @@ def test_no_character_is_lost(text: str) -> None:
 
 @given(TEXTS, st.integers(1, 20))
 def test_parts_are_within_the_limit_and_as_few_as_possible(text: str, limit: int) -> None:
-    """Parts joined are the text; none but a lone clause is over the limit, and no two neighbours would fit in one."""
+    """Parts join to the text; only a lone clause may exceed the limit; no part has room for the clause after it."""
     clauses = split_clauses(text)
     parts = pack(clauses, len, limit)
     assert "".join(parts) == text
@@ -49,7 +49,7 @@ def test_parts_are_within_the_limit_and_as_few_as_possible(text: str, limit: int
 
 
 def test_a_placeholder_is_no_words_to_divide_a_text_between() -> None:
-    """It may have spaces; one beyond the limit is divided all the same."""
+    """Spaces in it do not divide it, unless it exceeds the limit by itself."""
     assert split_within("one two {{ a b c }} three", len, 12) == ["one two ", "{{ a b c }} ", "three"]
     assert "".join(parts := split_within("{{ a b c d e }}", len, 8)) == "{{ a b c d e }}"
     assert max(map(len, parts)) <= 8
@@ -57,7 +57,7 @@ def test_a_placeholder_is_no_words_to_divide_a_text_between() -> None:
 
 @given(TEXTS, st.integers(1, 20))
 def test_parts_without_words_go_with_others(text: str, limit: int) -> None:
-    """As far as there is room; nothing is lost."""
+    """They are attached as far as there is room; nothing is lost."""
     parts = pack(split_clauses(text), len, limit)
     attached = attach(parts, len, 1000)
     assert "".join(attached) == text
@@ -70,5 +70,5 @@ def test_parts_without_words_go_with_others(text: str, limit: int) -> None:
     [("en", "a b"), ("ja", "ab"), ("zh-Hans", "ab"), ("zh_TW", "ab"), ("th", "a b"), ("ko", "a b")],
 )
 def test_translations_of_parts_are_joined_as_the_language_is_written(language: str, joined: str) -> None:
-    """Between the translations of two parts is a space where the language has spaces; an empty one leaves none."""
+    """Languages with spaces have one between the translations of two parts; an empty translation adds none."""
     assert join_translations(["a", "", "b"], language) == joined

@@ -1,4 +1,4 @@
-"""What is left out of training is what the config names, and it stays the context of what is learnt."""
+"""Training leaves out the pairs that the config says, but they remain context for others."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SOURCE, TARGET = (np.array([len(text.split()) + 1 for text in side]) for side in
 
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
-    """Of the letters of the pairs, and more, since a vocabulary has a least size."""
+    """A tokenizer that has learnt from the pairs, and from more text, since a vocabulary has a minimum size."""
     more = ["abcdefghij klmnopqrst uvwxyz", "the quick brown fox jumps over the lazy dog"]
     config = TokenizerConfig(path=tmp_path_factory.mktemp("tokenizer"), kind="bpe", vocabulary=40, byte_fallback=False)
     return train_tokenizer(config, [source for source, _ in PAIRS] + more, [target for _, target in PAIRS] + more)
@@ -37,12 +37,12 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     ],
 )
 def test_what_is_left_out(cleaning: CleaningConfig, expected: list[int]) -> None:
-    """Sides of unlike length, further copies of a pair, and what is no translation; each only where it is asked for."""
+    """Pairs of very different lengths, further copies, and untranslated sentences, each only if asked for."""
     assert np.flatnonzero(left_out(cleaning, SENTENCES, SOURCE, TARGET)).tolist() == expected
 
 
 def test_what_is_left_out_is_context_all_the_same(tokenizer: Tokenizer) -> None:
-    """A sentence whose predecessor is not learnt from is read with it."""
+    """A sentence is still read with a predecessor that is not learnt from."""
     corpus = TokenizedCorpus([Document(tuple(SENTENCES))], tokenizer, 99, cleaning=CleaningConfig(untranslated=True))
     assert corpus.usable.tolist() == [0, 1, 2, 4, 5]
     reader = Reader(1)
@@ -51,7 +51,7 @@ def test_what_is_left_out_is_context_all_the_same(tokenizer: Tokenizer) -> None:
 
 
 def test_cleaning_that_leaves_nothing_is_refused(tokenizer: Tokenizer) -> None:
-    """Rather than a run of no sentences."""
+    """It is an error, rather than a run without sentences."""
     alone = Document((Sentence("www", "www"),))
     with pytest.raises(DataError, match="left out by cleaning"):
         TokenizedCorpus([alone], tokenizer, 99, cleaning=CleaningConfig(untranslated=True))

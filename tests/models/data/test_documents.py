@@ -1,4 +1,4 @@
-"""Aligned files become documents, and nothing that is wrong with them passes in silence."""
+"""Aligned files become documents, and nothing that is wrong with them is ignored silently."""
 
 import gzip
 import subprocess
@@ -38,7 +38,7 @@ def sentences(*pairs: tuple[str, str | None]) -> tuple[Sentence, ...]:
 
 
 def error_of(source: Path, target: Path | None = None) -> DataError:
-    """Read what cannot be read, and give the error."""
+    """Read files that cannot be read; return the error."""
     with pytest.raises(DataError) as caught:
         read_documents(source, target)
     return caught.value
@@ -63,14 +63,14 @@ def test_surrounding_empty_lines_and_line_end_styles_make_no_difference(tmp_path
 
 @pytest.mark.parametrize("text", ["", "\ufeff"])
 def test_an_empty_file_has_no_documents(tmp_path: Path, text: str) -> None:
-    """A file without a byte, or with a byte order mark alone, holds no document and no line."""
+    """A file that is empty, or has only a byte order mark, holds no document and no line."""
     file = write(tmp_path, "x.txt", text)
     assert read_documents(file) == []
     assert read_lines(file) == []
 
 
 def test_a_compressed_file_of_another_name_is_refused(tmp_path: Path) -> None:
-    """Its bytes would have been lines."""
+    """Otherwise its compressed bytes would be read as lines."""
     path = tmp_path / "x.ja"
     path.write_bytes(gzip.compress(b"a\n"))
     assert str(error_of(path)) == f"{path}: is compressed by gzip: let its name end in .gz"
@@ -85,7 +85,7 @@ def test_gzip_and_plain_files_mix(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1e", "\r"])
 def test_only_a_line_feed_ends_a_line(tmp_path: Path, character: str) -> None:
-    """What Unicode also calls a line end stays inside its sentence, so that alignment holds."""
+    """Other line ends of Unicode stay inside their sentence, so that the two files remain aligned."""
     source = write(tmp_path, "x.ja", f"a{character}b\nc\n")
     assert read_documents(source)[0].sentences == sentences((f"a{character}b", None), ("c", None))
 
@@ -126,7 +126,7 @@ def test_invalid_utf8_is_refused(tmp_path: Path) -> None:
 
 
 def test_translations_are_read_as_they_are_or_refused(tmp_path: Path) -> None:
-    """Figures of what is not UTF-8 would be those of another text; an empty line keeps its place."""
+    """Figures on text that is not UTF-8 would be those of another text; an empty line keeps its place."""
     assert read_translations(write(tmp_path, "good", "á b\r\n\n c\n")) == ["á b", "", " c"]
     path = write(tmp_path, "latin", "a\ná\n".encode("latin-1"))
     with pytest.raises(DataError, match="is not valid UTF-8 at byte 1") as caught:
@@ -135,7 +135,7 @@ def test_translations_are_read_as_they_are_or_refused(tmp_path: Path) -> None:
 
 
 def test_a_sentence_over_the_limit_is_refused(tmp_path: Path) -> None:
-    """The limit is in characters, not bytes; a sentence of just that length passes."""
+    """The limit is in characters, not bytes; a sentence of exactly that length passes."""
     longest = write(tmp_path, "x.ja", "あ" * MAX_CHARACTERS + "\n")
     longer = write(tmp_path, "x.en", "a" * (MAX_CHARACTERS + 1) + "\n")
     error = error_of(longest, longer)
@@ -145,7 +145,7 @@ def test_a_sentence_over_the_limit_is_refused(tmp_path: Path) -> None:
 
 
 def test_skipping_leaves_out_pairs_and_names_them(tmp_path: Path) -> None:
-    """With BadLines every bad pair disappears from both sides, and is counted and named."""
+    """With BadLines, every bad pair is left out on both sides, counted and named."""
     source = write(tmp_path, "x.ja", b"a\n\xff\nc\nd\ne\n")
     target = write(tmp_path, "x.en", b"A\nB\n" + b"C" * (MAX_CHARACTERS + 1) + b"\nD\n\n")
     bad = BadLines()
@@ -156,14 +156,14 @@ def test_skipping_leaves_out_pairs_and_names_them(tmp_path: Path) -> None:
 
 
 def test_skipping_never_joins_two_documents(tmp_path: Path) -> None:
-    """An empty line in one file only is left out, and still ends the document."""
+    """An empty line in only one file is left out, and still ends the document."""
     source, target = write(tmp_path, "x.ja", "a\n\nc\n"), write(tmp_path, "x.en", "A\nB\nC\n")
     documents = read_documents(source, target, bad=BadLines())
     assert [document.sentences for document in documents] == [sentences(("a", "A")), sentences(("c", "C"))]
 
 
 def test_nothing_bad_leaves_the_list_of_bad_lines_empty(tmp_path: Path) -> None:
-    """A clean corpus is read whole in the skipping mode too."""
+    """With BadLines, a clean corpus is still read whole."""
     bad = BadLines()
     source = write(tmp_path, "x.ja", "a\n\nb\n")
     assert read_documents(source, bad=bad) == read_documents(source)
@@ -181,10 +181,10 @@ def test_a_missing_corpus_says_where_it_was_looked_for(tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     "damage",
     [b"not gzip", gzip.compress(b"a\n" * 500)[:-10], gzip.compress(b"a\n")[:10] + b"\xff" * 20],
-    ids=["not gzip", "cut", "garbled"],  # not the bytes, in which there is the time
+    ids=["not gzip", "cut", "garbled"],  # not the bytes, which contain the time
 )
 def test_a_damaged_gzip_file_is_refused(tmp_path: Path, damage: bytes) -> None:
-    """A file that is no gzip, is cut short or does not unpack is named."""
+    """The error names a file that is no gzip, is cut short, or cannot be unpacked."""
     path = tmp_path / "x.gz"
     path.write_bytes(damage)
     error = error_of(path)
@@ -192,7 +192,7 @@ def test_a_damaged_gzip_file_is_refused(tmp_path: Path, damage: bytes) -> None:
 
 
 def test_windows_hold_the_sentences_just_before_oldest_first() -> None:
-    """Each sentence comes once, in order, with up to `size` sentences before it."""
+    """Each sentence occurs once, in order, with up to `size` sentences before it."""
     a, b, c, d = (Sentence(text) for text in "abcd")
     assert list(windows(Document((a, b, c, d)), ContextWindow(size=2))) == [
         Window(a),
@@ -204,7 +204,7 @@ def test_windows_hold_the_sentences_just_before_oldest_first() -> None:
 
 
 def test_windows_reach_as_far_as_they_say() -> None:
-    """A sliding window moves with the sentence, on both sides; a block is the same for all of its sentences."""
+    """A sliding window moves with the sentence, on both sides; a block is the same for all sentences in it."""
     a, b, c, d, e = (Sentence(text) for text in "abcde")
     document = Document((a, b, c, d, e))
     assert list(windows(document, ContextWindow(size=1, following=1)))[1:3] == [
@@ -232,6 +232,6 @@ def test_windows_never_cross_a_document(lengths: list[int], size: int) -> None:
 
 
 def test_reading_documents_needs_no_torch() -> None:
-    """The HTTP process reads document types without loading torch."""
+    """The HTTP process imports the types of documents without loading torch."""
     code = "import sys, models.data.documents; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

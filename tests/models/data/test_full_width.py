@@ -1,4 +1,4 @@
-"""Full-width punctuation of Japanese and Chinese, which normalisation turns into ASCII."""
+"""Full-width punctuation of Japanese and Chinese is restored where normalisation has made it ASCII."""
 
 import pytest
 from hypothesis import given
@@ -27,20 +27,20 @@ from models.data.full_width import as_half_width, with_full_width
     ],
 )
 def test_punctuation_beside_letters_is_full_width(text: str, wide: str) -> None:
-    """Brackets that have no space before them in pairs; those among numbers and Latin letters stay."""
+    """Brackets become wide in pairs, without a space before; punctuation among numbers and Latin letters stays."""
     assert with_full_width(text, "ja") == wide
     assert as_half_width(wide) == text
 
 
 def test_each_language_has_its_own() -> None:
-    """Chinese has wide commas, and languages with spaces have none of them, whatever they quote."""
+    """Chinese has wide commas, too; languages with spaces have no wide punctuation, whatever they quote."""
     assert with_full_width("京都,奈良(市)", "zh-Hant") == "京都，奈良（市）"
     assert with_full_width("Kyoto (京都)", "en") == "Kyoto (京都)"
 
 
 @given(st.text("京(都)):!?~=,; a1『』", max_size=40), st.sampled_from(["ja", "zh", "en"]))
 def test_nothing_else_changes(text: str, language: str) -> None:
-    """Each character stays in its place, and is what SentencePiece reads."""
+    """Each character stays in its place, and is the same to SentencePiece, which reads it in half width."""
     wide = with_full_width(text, language)
     assert as_half_width(wide) == text
     assert with_full_width(wide, language) == wide or "(" in wide

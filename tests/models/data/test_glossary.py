@@ -1,4 +1,4 @@
-"""Which terms a text has, and whether a translation says one."""
+"""Which terms occur in a text, and whether a translation says one."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.support.servers import ROOT
 
 
 def terms(*sources: str) -> Glossary:
-    """Terms that say in the other language what they say."""
+    """Terms that are translated as themselves in angle brackets."""
     return Glossary(Term(source, f"<{source}>") for source in sources)
 
 
@@ -24,7 +24,7 @@ def terms(*sources: str) -> Glossary:
     ("text", "sources", "found"),
     [
         ("紫式部は源氏物語を書いた。", ["源氏物語", "紫式部", "枕草子"], ["紫式部", "源氏物語"]),
-        ("東京都と京都に行った。", ["京都", "東京都"], ["東京都", "京都"]),  # the longest from where it begins
+        ("東京都と京都に行った。", ["京都", "東京都"], ["東京都", "京都"]),  # the longest at each place
         ("アイスランドのアイスを食べた。", ["アイス"], ["アイス"]),
         ("アイスランドに行った。", ["アイス"], []),
         ("ラーメンやそばを食べた。", ["ラー", "そば"], ["そば"]),
@@ -36,19 +36,19 @@ def terms(*sources: str) -> Glossary:
         ("C++ and C", ["C", "C++"], ["C++", "C"]),
         ("JRの駅", ["JR", "駅"], ["JR", "駅"]),
         ("naïve", ["na", "nai"], []),
-        ("हिन्दी", ["ह", "हिन"], []),  # signs of vowels are of the word
-        ("İstanbul", ["istanbul"], []),  # its small letter is two characters
+        ("हिन्दी", ["ह", "हिन"], []),  # vowel signs belong to the word
+        ("İstanbul", ["istanbul"], []),  # İ in lower case is two characters
         ("xx aİb", ["ai̇b"], []),
-        ("か\u3099く", ["か", "く"], ["く"]),  # a sign of its own makes another kana of it
+        ("か\u3099く", ["か", "く"], ["く"]),  # a combining sign makes it another kana
         ("a aa aaa", ["a", "aa", "aaaa"], ["a", "aa"]),
         ("ああい", ["あ", "あああい", "ああ"], ["ああ"]),
-        ("葛\U000e0100城", ["葛", "城"], ["城"]),  # as is what chooses another form
+        ("葛\U000e0100城", ["葛", "城"], ["城"]),  # and so does a variation selector
         ("서울에서", ["서울"], ["서울"]),
         ("", ["x"], []),
     ],
 )
 def test_words_are_found_and_no_parts_of_them(text: str, sources: list[str], found: list[str]) -> None:
-    """In the order of the text, each once."""
+    """Terms come in the order of the text, each once."""
     assert [term.source for term in terms(*sources).of(text)] == found
 
 
@@ -57,16 +57,16 @@ def test_words_are_found_and_no_parts_of_them(text: str, sources: list[str], fou
     [
         ("<b>紫</b>式部", ["紫式部"]),
         ("R&amp;D部門", ["R&D"]),
-        ("{name}さん、https://example.org/temple", ["name", "temple"]),  # to be left to who reads the text
+        ("{name}さん、https://example.org/temple", ["name", "temple"]),  # left to whatever reads the text
         ("Vincent&nbsp;van&#160;Gogh", ["Vincent van Gogh"]),
-        ("https://x.org/temple 儀式を", ["temple 儀式", "temple", "儀式"]),  # of which one reaches into an address
+        ("https://x.org/temple 儀式を", ["temple 儀式", "temple", "儀式"]),  # one of them reaches into an address
         ("x&region", ["region"]),  # no entity
         ("紫😀式部", ["紫式部"]),
         ("part", []),
     ],
 )
 def test_all_that_may_be_found_once_a_text_is_read(text: str, found: list[str]) -> None:
-    """Without its marks and pictures, and with what its entities say."""
+    """Terms are looked for without marks and emoji, and with the characters that entities stand for."""
     sources = ("紫式部", "R&D", "name", "temple", "temple 儀式", "儀式", "Vincent van Gogh", "region", "art")
     assert {term.source for term in terms(*sources).may_be_in(text)} == set(found)
 
@@ -74,7 +74,7 @@ def test_all_that_may_be_found_once_a_text_is_read(text: str, found: list[str]) 
 @pytest.mark.parametrize(
     ("words", "text", "places"),
     [
-        ("山", "和歌山の山", [(4, 5)]),  # another word: a place that begins or ends among Chinese characters may be one
+        ("山", "和歌山の山", [(4, 5)]),  # not in 和歌山: among Chinese characters, it may be part of a word
         ("the shrine", "The shrine, the shrines", [(0, 10)]),
         ("さくら", "さくらは", [(0, 3)]),
         ("中国", "中国で", [(0, 2)]),
@@ -82,7 +82,7 @@ def test_all_that_may_be_found_once_a_text_is_read(text: str, found: list[str]) 
     ],
 )
 def test_words_are_looked_for_as_words(words: str, text: str, places: list[tuple[int, int]]) -> None:
-    """Whatever their capitals."""
+    """Whole words are found, whatever their capitals; a place that may be part of another word does not count."""
     assert places_of(words, text) == places
 
 
@@ -95,37 +95,37 @@ def test_words_are_looked_for_as_words(words: str, text: str, places: list[tuple
         ("box", "箱", "boxes of boxs", ["boxes"]),
         ("wish", "ウィッシュ", "wishes", ["wishes"]),
         ("glass", "ガラス", "glasses, glasss", ["glasses"]),
-        ("shrine", "Schrein", "shrines", []),  # of which that is not the plural
+        ("shrine", "Schrein", "shrines", []),  # this target has another plural
         ("shrine", "(Schrein)", "shrines", []),
         ("神社", "お宮", "神社s", ["神社"]),
     ],
 )
 def test_english_terms_are_found_in_the_plural(source: str, target: str, text: str, found: list[str]) -> None:
-    """Where the other language has none."""
+    """English plurals count if the other language has none."""
     terms = Glossary([Term(source, target)]).of(text)
     assert [term.source for term in terms] == found
     assert {term.target for term in terms} <= {target}
 
 
 def test_what_is_said_for_both_is_replaced_for_both(japanese: Spelling) -> None:
-    """A term, and its plural."""
+    """Both a term and its plural are replaced, each at its own place."""
     terms = tuple(Term(source, "お宮") for source in ("shrines", "shrine"))
     spelt = replace(japanese.of("Shrines and a shrine"), terms=terms, worded=tuple(("神社", term) for term in terms))
     assert spelt.in_terms("神社と神社") == "お宮とお宮"
 
 
 def test_of_two_terms_for_the_same_the_first_counts() -> None:
-    """As of two entries of a list."""
+    """Two terms with the same source are like two entries of a list: the first one is found."""
     assert Glossary([Term("寺", "temple"), Term("寺", "tera")]).of("寺") == (Term("寺", "temple"),)
 
 
 def test_no_terms_are_found_by_none() -> None:
-    """Which costs nothing."""
+    """A glossary without terms finds nothing."""
     assert Glossary(()).of("紫式部") == ()
 
 
 def test_terms_of_a_file(tmp_path: Path) -> None:
-    """A line each, with a tab; as a table program writes it, also with a byte order mark and line ends of Windows."""
+    """One term a line, with a tab; a byte order mark and Windows line ends, as spreadsheets write, do no harm."""
     file = tmp_path / "terms.tsv"
     file.write_bytes("\ufeff寺\ttemple\r\n\r\n 神 社 \t shrine \r\n".encode())
     assert read_terms(file) == (Term("寺", "temple"), Term("神 社", "shrine"))
@@ -142,7 +142,7 @@ def test_terms_of_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_line_that_is_no_term_is_named(tmp_path: Path, text: str, said: str) -> None:
-    """With its number."""
+    """The error has the number of the line."""
     file = tmp_path / "terms.tsv"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=said):
@@ -156,7 +156,7 @@ def test_a_line_that_is_no_term_is_named(tmp_path: Path, text: str, said: str) -
         ("Lady Murasaki", "It was lady Murasaki.", False),
         ("shrine", "Shrines stood there.", True),
         ("shrine", "It was enshrined.", False),
-        ("tea", "A team of teachers", True),  # an ending may be anything of two letters
+        ("tea", "A team of teachers", True),  # any ending of up to two letters counts
         ("church", "All churches", True),
         ("church", "The churchyard", False),
         ("tea", "A teapot of teachers", False),
@@ -164,11 +164,11 @@ def test_a_line_that_is_no_term_is_named(tmp_path: Path, text: str, said: str) -
         ("神社", "大神社である。", True),
         ("アイス", "アイスランドである。", False),
         ("アイス", "アイスである。", True),
-        ("パン", "パンダ", False),  # no ending
+        ("パン", "パンダ", False),  # not an ending
     ],
 )
 def test_a_translation_says_a_term_as_a_word(target: str, translation: str, said: bool) -> None:
-    """Perhaps in the plural."""
+    """An English term may have an ending, such as that of the plural."""
     assert Term("x", target).is_said(translation) is said
 
 
@@ -182,12 +182,12 @@ LADY, TALE = Term("紫式部", "Lady Murasaki"), Term("源氏物語", "Genji's S
 
 
 def read(spelling: Spelling, text: str, *asked: Term) -> Spelt:
-    """A text with stand-ins for all of its terms."""
+    """A text that is read with stand-ins for all of these terms."""
     return spelling.with_terms(replace(spelling.of(text), terms=asked), asked)
 
 
 def test_a_stand_in_is_read_for_a_term_and_the_term_is_said_for_it(japanese: Spelling) -> None:
-    """Beside those for what is no word, and apart from what would make another word of it."""
+    """Stand-ins of terms and of placeholders are used side by side, and set apart from letters beside them."""
     spelt = read(japanese, "紫式部源氏物語と{name}と紫式部X", LADY, TALE)
     assert spelt.text == "JR NHKとABCとDVD X"
     assert (
@@ -197,13 +197,13 @@ def test_a_stand_in_is_read_for_a_term_and_the_term_is_said_for_it(japanese: Spe
 
 
 def test_what_is_missing_is_told(japanese: Spelling) -> None:
-    """A term that is dropped is more of a loss than one in other words: only then nothing of it is left."""
+    """A term whose stand-in is dropped counts as a greater loss than one said in other words: nothing of it is left."""
     own = Spelt("紫式部", "紫式部", terms=(LADY,))
     assert (own.lost("Murasaki Shikibu"), own.missing("Murasaki Shikibu")) == (1, [LADY])
     assert (own.lost("Lady Murasaki"), own.missing("Lady Murasaki")) == (0, [])
     spelt = read(japanese, "紫式部", LADY)
     assert (spelt.lost("ABC"), spelt.lost("She")) == (0, 3)
-    assert spelt.restored("She") == "She"  # an address would follow, a term is no sentence's end
+    assert spelt.restored("She") == "She"  # a lost address would be appended, but a term is not
 
 
 @pytest.mark.parametrize(
@@ -212,20 +212,20 @@ def test_what_is_missing_is_told(japanese: Spelling) -> None:
         ("The Tale of Genji by Murasaki", "Genji's Story by Murasaki"),
         ("In the tale of genji", "In Genji's Story"),
         ("The tale of Genjis", "The tale of Genjis"),  # another word
-        ("The Tale of Genji and the Tale of Genji", None),  # of which one is the term?
+        ("The Tale of Genji and the Tale of Genji", None),  # which of the two is the term?
         ("\U000f0000The Tale\U000f0001 of Genji", "\U000f0000Genji's Story\U000f0001"),  # with places for marks
         ("A\U000f0000 of the Tale\U000f0001 of Genji", "A\U000f0000 of Genji's Story\U000f0001"),
         ("Genji's Story is the Tale of Genji", None),  # there already
     ],
 )
 def test_what_the_model_says_for_a_term_makes_way_for_it(translation: str, in_terms: str | None) -> None:
-    """Where it is said as often as the text has the term."""
+    """The model's words are replaced if they occur as often as the term does in the text."""
     spelt = Spelt("源氏物語。", "源氏物語。", terms=(TALE,), worded=(("The Tale of Genji", TALE),))
     assert spelt.in_terms(translation) == (in_terms or translation)
 
 
 def test_a_term_with_a_full_stop_ends_a_sentence_with_one(japanese: Spelling) -> None:
-    """Not with two; three dots stay three."""
+    """There are never two full stops; an ellipsis keeps its three dots."""
     spelt = read(japanese, "米国へ行った。", Term("米国", "the U.S."))
     assert spelt.restored("He went to ABC.") == "He went to the U.S."
     assert spelt.restored("ABC, too") == "the U.S., too"
@@ -233,7 +233,7 @@ def test_a_term_with_a_full_stop_ends_a_sentence_with_one(japanese: Spelling) ->
 
 
 def test_of_terms_that_overlap_the_longest_is_meant_whichever_is_missing(japanese: Spelling) -> None:
-    """Also where the longest is said already."""
+    """This holds even if the longest one has already been said."""
     city, old = Term("東京都", "Tokyo"), Term("京都", "Kioto")
     spelt = replace(japanese.of("東京都と京都"), terms=(city, old))
     assert japanese.with_terms(spelt, [old]).text == "東京都とABC"
@@ -243,20 +243,20 @@ def test_of_terms_that_overlap_the_longest_is_meant_whichever_is_missing(japanes
 
 
 def test_a_stand_in_is_no_word_of_the_text(japanese: Spelling) -> None:
-    """In small letters neither: a term would be found in it."""
+    """Not even in small letters, since a term might be found in it."""
     spelt = read(japanese, "{name}とabc", Term("abc", "いろは"))
     assert spelt.text == "JRとNHK"
     assert spelt.restored("JR NHK") == "{name} いろは"
 
 
 def test_what_is_left_of_a_stand_in_is_a_loss(japanese: Spelling) -> None:
-    """Together with another, or twice: none of it may be in a translation."""
+    """A stand-in that is repeated or joined to another counts as a loss, as none may remain in a translation."""
     spelt = read(japanese, "紫式部と源氏物語", LADY, TALE)
     assert [spelt.lost(said) for said in ("ABC JR", "ABC JR JR", "ABCJR", "ABC JR JRA")] == [0, 1, 8, 1]
 
 
 def test_what_is_read_for_a_placeholder_says_no_term(japanese: Spelling) -> None:
-    """Nor does what the placeholder has in it, nor a stand-in that looks like a term."""
+    """Neither does the name in a placeholder, nor a stand-in that looks like a term."""
     name, letters = Term("名字", "surname"), Term("字", "ABC")
     spelt = replace(japanese.of("名字は{surname}"), terms=(name, letters))
     assert spelt.missing("His name was ABC.") == [name, letters]
@@ -264,14 +264,14 @@ def test_what_is_read_for_a_placeholder_says_no_term(japanese: Spelling) -> None
 
 
 def test_of_two_wordings_at_one_place_the_longer_is_meant(japanese: Spelling) -> None:
-    """It says the longer term."""
+    """The longer wording is that of the longer term, which replaces it."""
     tale = Term("物語", "story")
     spelt = replace(japanese.of("源氏物語と物語"), terms=(TALE, tale), worded=(("Tale", tale), ("Tale of Genji", TALE)))
     assert spelt.in_terms("A Tale of Genji") == "A Genji's Story"
 
 
 def test_signs_of_terms_are_written_as_those_of_the_text(japanese: Spelling) -> None:
-    """In either way that they come into a translation; those of an address are not."""
+    """A term gets entities like its text, whether it comes from a stand-in or replaces words; addresses get none."""
     term = Term("部門", "R&D")
     spelt = read(japanese, "A&amp;Bの部門とhttps://x.org/?a&b", term)
     assert spelt.restored("JR of A&B, ABC") == "R&amp;D of A&amp;B, https://x.org/?a&b"
@@ -280,20 +280,20 @@ def test_signs_of_terms_are_written_as_those_of_the_text(japanese: Spelling) -> 
 
 
 def test_stand_ins_are_no_words_of_terms(japanese: Spelling) -> None:
-    """Of what they say, neither."""
+    """No stand-in is used that occurs in the target of a term."""
     spelt = read(japanese, "紫式部と源氏物語", Term("紫式部", "Lady Abc"), Term("源氏物語", "NHK Drama"))
     assert spelt.text == "JRとDVD"
 
 
 def test_a_term_may_say_what_a_placeholder_does(japanese: Spelling) -> None:
-    """What is dropped of both is kept where it is to be kept."""
+    """If only one stand-in is dropped, a lost placeholder is appended, but a lost term is not."""
     spelt = read(japanese, "公と{name}", Term("公", "{name}"))
     assert spelt.restored("JR") == "{name} {name}"
     assert spelt.restored("ABC") == "{name}"
 
 
 def test_a_term_in_small_letters_may_begin_a_sentence(japanese: Spelling) -> None:
-    """In either way that it comes into a translation."""
+    """It gets a capital then, whether it replaces the model's words or a stand-in."""
     term = Term("寺", "sacred place")
     own = Spelt("寺", "寺", terms=(term,), worded=(("Temple", term),))
     assert own.in_terms('"Temple" of it') == '"Sacred place" of it'
@@ -306,13 +306,13 @@ def test_a_term_in_small_letters_may_begin_a_sentence(japanese: Spelling) -> Non
 
 
 def test_there_are_only_so_many_stand_ins(japanese: Spelling) -> None:
-    """The other terms are read as they are."""
+    """Occurrences beyond those are read as they are."""
     spelt = read(japanese, "紫式部、源氏物語、紫式部、源氏物語、紫式部", LADY, TALE)
     assert spelt.text == "ABC、JR、NHK、DVD、紫式部"
 
 
 def test_with_marks_elsewhere_a_text_is_read_the_same(japanese: Spelling) -> None:
-    """As one is that is asked where its marks belong."""
+    """A text that differs only in marks is read with the same stand-ins, for asking the model where marks belong."""
     spelt = read(japanese, "紫式部は%sに源氏物語を書いた。", TALE)
     assert spelt.text == "紫式部はABCにJRを書いた。"
     assert japanese.like("“紫式部”は%sに“源氏物語”を書いた。", spelt).text == "“紫式部”はABCに“JR”を書いた。"

@@ -90,7 +90,7 @@ from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
     ],
 )
 def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
-    """Pairs with where their words are, those around the same words as one, and what a sentence has of other pairs."""
+    """Pairs have the place of their words; those around the same words are one; unpaired marks are kept at the ends."""
     assert unmarked(text) == expected
 
 
@@ -134,24 +134,24 @@ def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
     ],
 )
 def test_all_else_stays(text: str) -> None:
-    """What has no partner beside words, and what only looks like a mark."""
+    """A mark without a partner, or not beside words, stays, and so does what only looks like one."""
     assert unmarked(text) == Unmarked(text)
 
 
 @pytest.mark.parametrize("text", ["(**a**)", "は**「京都」**は", "**a**, b", "a **b**."])
 def test_asterisks_are_bold_beside_other_signs(text: str) -> None:
-    """Brackets, full stops and the words of a language without spaces."""
+    """They may be beside brackets, full stops, and words of a language without spaces."""
     assert [(pair.opens, pair.closes) for pair in unmarked(text).pairs] == [("**", "**")]
 
 
 def test_a_tag_may_have_any_character() -> None:
-    """Also one of those that stand for places, which it is not taken for."""
+    """Even a private-use character that stands for places, for which it is not mistaken."""
     found = unmarked("<b title='\U000f0002'>a</b> **b**")
     assert found.marked(with_places("c d", [(0, 1), (2, 3)])) == "<b title='\U000f0002'>c</b> **d**"
 
 
 def test_what_crosses_is_no_pair() -> None:
-    """Of two that cross, the one that is closed first is one."""
+    """If two pairs cross, the one that is closed first remains a pair."""
     found = unmarked("<b>a <i>b</b> c</i> d")
     assert (found.text, [pair.opens for pair in found.pairs]) == ("a b c d", ["<b>", "<i>", "</i>"])
 
@@ -170,7 +170,7 @@ def test_what_crosses_is_no_pair() -> None:
 def test_marks_of_markdown_are_marks_beside_letters(
     text: str, translation: str, span: tuple[int, int], marked: str
 ) -> None:
-    """With a space where they would be none without it: some languages have no spaces of their own."""
+    """A space is added where Markdown would not see a mark without one, as some languages have no spaces."""
     assert unmarked(text).marked(with_places(translation, [span])) == marked
 
 
@@ -196,7 +196,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_what_is_taken_out_can_be_put_back(text: str) -> None:
-    """In their own places pairs make the text again, with nothing lost of what stands at its ends."""
+    """Pairs put back in their own places make up the text again, and nothing at its ends is lost."""
     found = unmarked(text)
     back = found.marked(with_places(found.text, [(pair.begin, pair.end) for pair in found.pairs]))
     assert sorted(back) == sorted(text)
@@ -223,14 +223,14 @@ def test_what_is_taken_out_can_be_put_back(text: str) -> None:
     ],
 )
 def test_a_text_is_divided_as_without_its_marks(text: str) -> None:
-    """What closes stays with the words that it closes."""
+    """A closing mark stays with the words that it closes."""
     divided = split_unmarked(text.replace("|", ""), lambda bare: re.findall(r"[^.]*\.[ ]*|[^.]+", bare))
     assert "|".join(divided) == text
 
 
 @given(st.lists(st.sampled_from([*PIECES, "."]), max_size=12).map("".join), st.integers(1, 3))
 def test_what_is_divided_is_the_text(text: str, size: int) -> None:
-    """In as many pieces as without marks, wherever they end."""
+    """The pieces join to the text, and there are at most one more than without marks, wherever they end."""
 
     def split(bare: str) -> list[str]:
         return [bare[start : start + size] for start in range(0, len(bare), size)]
@@ -241,7 +241,7 @@ def test_what_is_divided_is_the_text(text: str, size: int) -> None:
 
 
 def test_places_are_nested_as_pairs_are() -> None:
-    """At one place what closes comes first, the inner one before the outer; what opens comes last, the outer first."""
+    """At one place, closing marks come first, inner before outer, and opening ones last, outer before inner."""
     outer, left, empty, right = (Pair(f"<{name}>", f"</{name}>", 0, 0) for name in "oler")
     found = Unmarked("", (outer, left, empty, right))
     spans = [(0, 4), (0, 2), (2, 2), (2, 4)]
@@ -257,7 +257,7 @@ def test_places_are_nested_as_pairs_are() -> None:
     ],
 )
 def test_no_run_of_characters_takes_long(run: str) -> None:
-    """Of the same, a quarter of a million: a time that grew with their square would never end here."""
+    """A quarter of a million characters of the same run: in time that grew with the square, this would never end."""
     text = run * (250_000 // len(run))
     assert unmarked(text).text.count("a") <= len(text)
 
@@ -267,7 +267,7 @@ def test_no_run_of_characters_takes_long(run: str) -> None:
     st.lists(st.integers(0, 8), min_size=4, max_size=4, unique=True).map(sorted),
 )
 def test_places_stay_where_they_are_when_parts_are_replaced(places: list[tuple[int, str]], cuts: list[int]) -> None:
-    """In their order, so that pairs stay nested, and before the same characters of those that stay."""
+    """They keep their order, so that pairs stay nested, and are before the same remaining characters as before."""
     text, (begin, end, start, stop) = "abcdefgh", cuts
     placed = text
     for at, place in reversed(places):

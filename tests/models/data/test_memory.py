@@ -1,4 +1,4 @@
-"""Which sentences a translation memory knows, and how its files are read."""
+"""Which sentences a translation memory has, and how its files are read."""
 
 import gzip
 import re
@@ -16,18 +16,18 @@ JA_EN = Languages(source="ja", target="en")
 
 
 def tmx(*units: str) -> bytes:
-    """A memory with these units."""
+    """A TMX file with these units."""
     return f'<?xml version="1.0"?><tmx version="1.4"><header/><body>{"".join(units)}</body></tmx>'.encode()
 
 
 def unit(**said: str) -> str:
-    """A unit, by languages, in which a hyphen is written as `_`."""
+    """A unit with its text by language code, in which `_` stands for a hyphen."""
     variants = (f'<tuv xml:lang="{code.replace("_", "-")}"><seg>{text}</seg></tuv>' for code, text in said.items())
     return f"<tu>{''.join(variants)}</tu>"
 
 
 def read(content: bytes, source: str = "ja", target: str = "en") -> list[Segment]:
-    """Its segments."""
+    """The segments of a TMX file."""
     return list(segments_of_tmx(BytesIO(content), source, target))
 
 
@@ -43,14 +43,14 @@ def read(content: bytes, source: str = "ja", target: str = "en") -> list[Segment
     ],
 )
 def test_a_sentence_is_known_whatever_white_space_it_has(sentence: str, target: str | None) -> None:
-    """All else has to be the same."""
+    """White space may differ; all else has to be the same."""
     memory = TranslationMemory([Segment("座った。", " She sat down. "), Segment("A cat sat.", "ネコ。")])
     assert memory.find(sentence) == target
     assert NO_MEMORY.find(sentence) is None
 
 
 def test_the_last_of_two_counts() -> None:
-    """A memory grows at its end."""
+    """A memory grows at its end, so the last of two segments with the same source is the newest."""
     memory = TranslationMemory([Segment("座った。", "He sat."), Segment("座った。 ", "She sat.")])
     assert list(memory.of(["立った。", " 座った。", " 座った。"])) == [Segment("座った。", "She sat.")]
 
@@ -74,18 +74,18 @@ def test_the_last_of_two_counts() -> None:
     ],
 )
 def test_units_in_both_languages_are_read(units: list[str], segments: list[tuple[str, str]]) -> None:
-    """With the words of each, whichever direction they were translated in."""
+    """Only the text of both languages is read, whichever direction they were translated in."""
     assert read(tmx(*units)) == segments
 
 
 def test_a_language_of_a_region_is_found_without_it() -> None:
-    """As clients may ask for one."""
+    """A client may ask for a regional language; a unit in just that language takes precedence."""
     assert read(tmx(unit(ja="猫", en="cat")), "ja", "en-GB") == [("猫", "cat")]
     assert read(tmx(unit(ja="猫", en="cat", en_gb="puss")), "ja", "en-GB") == [("猫", "puss")]
 
 
 def test_old_and_named_spaces_are_read() -> None:
-    """As some tools write them, with a declaration of a document type that nobody fetches."""
+    """Some tools write UTF-16, a namespace, or a document type, whose declaration is not fetched."""
     old = tmx(unit(ja="猫", en="cat")).decode().removeprefix('<?xml version="1.0"?>')
     utf16 = f'<?xml version="1.0" encoding="UTF-16"?><!DOCTYPE tmx SYSTEM "tmx14.dtd">{old}'.encode("utf-16")
     assert read(utf16) == [("猫", "cat")]
@@ -107,7 +107,7 @@ def test_old_and_named_spaces_are_read() -> None:
     ],
 )
 def test_what_is_no_memory_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
-    """By what is wrong with it, and of a file with its name."""
+    """The error says what is wrong with it, and names the file, if it is one."""
     with pytest.raises(DataError, match=f"^{re.escape(message)}"):
         read(content)
     file = tmp_path / "memory.TMX"
@@ -117,7 +117,7 @@ def test_what_is_no_memory_is_refused(content: bytes, message: str, tmp_path: Pa
 
 
 def test_entities_are_nobodys_words() -> None:
-    """Nor do they grow."""
+    """An entity that a file declares is dropped, and nested ones are refused rather than expanded."""
     content = tmx(unit(ja="猫", en="c&e1;at")).decode().partition("?>")[2]
     assert read(f'<!DOCTYPE tmx [<!ENTITY e1 "lol">]>{content}'.encode()) == [("猫", "cat")]
     bomb = "".join(f'<!ENTITY e{n} "{f"&e{n + 1};" * 10}">' for n in range(1, 10))
@@ -126,7 +126,7 @@ def test_entities_are_nobodys_words() -> None:
 
 
 def test_files_of_lines_and_packed_ones(tmp_path: Path) -> None:
-    """By their names."""
+    """The name decides how a file is read: as TMX, as lines, and whether it is compressed."""
     lines = tmp_path / "memory.tsv"
     lines.write_text("\ufeff猫\tcat\n\n 犬 \t dog \r\n", encoding="utf-8")
     assert read_memory(lines, JA_EN) == (("猫", "cat"), ("犬", "dog"))

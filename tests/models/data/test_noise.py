@@ -1,4 +1,4 @@
-"""Contexts that are left out and exchanged: as many as asked for, the same for the same seed, and never made up."""
+"""Contexts are left out and exchanged: as many as asked for, the same with the same seed, and never made up."""
 
 import random
 
@@ -18,13 +18,13 @@ INDICES = list(range(100, 1100))
 
 @given(st.integers(0, 2**32))
 def test_no_noise_leaves_every_sentence_its_context(seed: int) -> None:
-    """Unless asked for, nothing is changed."""
+    """Without being asked for, noise changes nothing."""
     assert ContextNoise().neighbours(INDICES, [seed]) == INDICES
 
 
 @given(st.floats(0, 0.5), st.floats(0, 0.5), st.integers(0, 2**32))
 def test_as_many_contexts_are_changed_as_asked_for(dropout: float, shuffling: float, seed: int) -> None:
-    """The rest keep theirs; those that are exchanged are exchanged among each other, none twice."""
+    """The others keep their context; those that exchange it do so among themselves, none twice."""
     found = ContextNoise(dropout, shuffling).neighbours(INDICES, [seed])
     kept = [own for own, other in zip(INDICES, found, strict=True) if own == other]
     exchanged = [(own, other) for own, other in zip(INDICES, found, strict=True) if other not in (own, None)]
@@ -34,7 +34,7 @@ def test_as_many_contexts_are_changed_as_asked_for(dropout: float, shuffling: fl
 
 
 def test_the_seed_decides() -> None:
-    """A run that is resumed goes on with the same noise, and another batch has another."""
+    """A resumed run continues with the same noise, and another batch has different noise."""
     noise = ContextNoise(0.3, 0.3)
     assert noise.neighbours(INDICES, (1, 2, 3)) == noise.neighbours(INDICES, (1, 2, 3))
     assert noise.neighbours(INDICES, (1, 2, 3)) != noise.neighbours(INDICES, (1, 2, 4))
@@ -52,7 +52,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> TokenizedCorpus:
 
 
 def test_a_batch_reads_the_contexts_that_it_is_told_to(corpus: TokenizedCorpus) -> None:
-    """A sentence without a neighbour has no context, one with another's has that other's."""
+    """A sentence whose neighbour is None has no context; one with another sentence as neighbour has that one's."""
     reader = Reader(2)
     batch = corpus.batch([2, 7, 10], reader, [2, None, 5])
     assert batch.context["counts"].tolist() == [2, 0, 1]
@@ -63,7 +63,7 @@ def test_a_batch_reads_the_contexts_that_it_is_told_to(corpus: TokenizedCorpus) 
 
 
 def test_no_sentence_reads_itself_as_its_context(corpus: TokenizedCorpus) -> None:
-    """Its own translation would be among what it reads: where another's context has it, it keeps its own."""
+    """If another's context contains a sentence, that keeps its own: otherwise it could read its own translation."""
     reader = Reader(2)
     corpus.batch([4, 5, 6, 7], reader, [6, 7, 5, 4])
     assert reader.seen == [[list(corpus.sources[i]) for i in read] for read in ([], [4], [4], [])]

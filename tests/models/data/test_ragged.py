@@ -13,13 +13,13 @@ SEQUENCES = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4), max_size=3
 
 
 def made(sequences: Sequence[Sequence[int]]) -> Ragged:
-    """What a tokenizer makes of texts that are the sequences' numbers."""
+    """The sequences as a tokenizer would make them, from texts that are their numbers."""
     return Ragged.of([str(number) for number in range(len(sequences))], lambda t: [sequences[int(each)] for each in t])
 
 
 @given(SEQUENCES, st.integers(-2, 32), st.integers(-2, 32))
 def test_it_is_read_as_a_list_of_lists(sequences: list[list[int]], first: int, end: int) -> None:
-    """Its length, each sequence, and several that follow one another; empty ones are there, too."""
+    """Its length, single sequences and slices are those of a list, including empty sequences."""
     found = made(sequences)
     assert [each.tolist() for each in found] == sequences
     assert len(found) == len(sequences)
@@ -28,7 +28,7 @@ def test_it_is_read_as_a_list_of_lists(sequences: list[list[int]], first: int, e
 
 
 def test_texts_are_tokenized_a_part_at_a_time() -> None:
-    """So that the integers of all of them are never there at once; no text is lost between two parts."""
+    """So Python integers of all texts never exist at once; no text is lost between two parts."""
     sizes: list[int] = []
 
     def encode(texts: Sequence[str]) -> list[list[int]]:
@@ -42,6 +42,6 @@ def test_texts_are_tokenized_a_part_at_a_time() -> None:
 
 
 def test_sequences_are_no_copies() -> None:
-    """However often they are read."""
+    """Reading sequences gives views of one array."""
     found = made([[1, 2], [3]])
     assert all(np.shares_memory(each, found.ids) for each in found[0:2])

@@ -1,4 +1,4 @@
-"""A replacement changes what precedes a sentence, on both sides, and nothing else."""
+"""A replacement changes the context of a sentence, in both languages, and nothing else."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ KINDS: tuple[ContextKind, ...] = get_args(ContextKind)
 def corpus(
     lengths: list[int], size: int = 2, *, targets: bool = True, following: int = 0
 ) -> tuple[list[Window], list[int]]:
-    """Make windows of documents of these lengths, each sentence unlike all others, and their document numbers."""
+    """Make windows of documents of these lengths, whose sentences are all different, and their document numbers."""
     found = []
     for number, length in enumerate(lengths):
         target = "target {0}-{1}" if targets else None
@@ -34,13 +34,13 @@ def corpus(
 
 
 def replaced(kind: ContextKind, lengths: list[int], *, seed: int = 1, targets: bool = True) -> list[Window]:
-    """Apply a replacement to such windows."""
+    """Apply a replacement to such windows of documents."""
     given_windows, documents = corpus(lengths, targets=targets)
     return Replacement(kind, seed, VOCABULARY).apply(given_windows, documents)
 
 
 def document_of(sentence: Sentence) -> str:
-    """Give the number of the document that a made-up sentence is from."""
+    """Return the number of the document that a made-up sentence is from."""
     return sentence.source.removeprefix("source ").split("-")[0]
 
 
@@ -58,7 +58,7 @@ def test_as_many_sentences_precede_as_before(kind: ContextKind) -> None:
 
 @pytest.mark.parametrize("kind", ["random", "fixed", "shuffled"])
 def test_following_sentences_are_replaced_too(kind: ContextKind) -> None:
-    """Where an architecture reads on, what follows is other text as well, and as much of it."""
+    """If an architecture reads following sentences, those are replaced by as many others."""
     given_windows, documents = corpus([3, 4], following=1)
     found = Replacement(kind, 1, VOCABULARY).apply(given_windows, documents)
     assert [len(window.following) for window in found] == [1, 1, 0, 1, 1, 1, 0]
@@ -66,7 +66,7 @@ def test_following_sentences_are_replaced_too(kind: ContextKind) -> None:
 
 
 def test_empty_context_has_nothing_on_either_side() -> None:
-    """Neither what precedes nor what follows is left."""
+    """Neither preceding nor following sentences are left."""
     given_windows, documents = corpus([3], following=1)
     assert Replacement("empty").apply(given_windows, documents) == [Window(w.current) for w in given_windows]
 
@@ -74,7 +74,7 @@ def test_empty_context_has_nothing_on_either_side() -> None:
 @pytest.mark.parametrize("kind", ["random", "fixed", "shuffled"])
 @pytest.mark.parametrize("targets", [True, False])
 def test_source_and_target_are_replaced_alike(kind: ContextKind, targets: bool) -> None:
-    """Context has a translation after the replacement just where it had one before."""
+    """Context has translations after the replacement only if it had them before."""
     contexts = [sentence for window in replaced(kind, [3, 4], targets=targets) for sentence in window.preceding]
     assert all((sentence.target is not None) is targets for sentence in contexts)
     if targets and kind != "random":
@@ -83,13 +83,13 @@ def test_source_and_target_are_replaced_alike(kind: ContextKind, targets: bool) 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_seed_gives_the_same_replacement(kind: ContextKind) -> None:
-    """A replacement is decided by windows and seed alone."""
+    """A replacement depends on windows and seed alone."""
     assert replaced(kind, [5, 6, 7], seed=3) == replaced(kind, [5, 6, 7], seed=3)
 
 
 @pytest.mark.parametrize("kind", ["random", "fixed", "shuffled"])
 def test_another_seed_gives_another_replacement(kind: ContextKind) -> None:
-    """Whoever repeats an experiment with other seeds gets other context."""
+    """Repeating an experiment with other seeds gives other context."""
     assert len({tuple(replaced(kind, [5, 6, 7], seed=seed)) for seed in range(5)}) > 1
 
 
@@ -118,7 +118,7 @@ def test_random_context_is_drawn_from_the_vocabulary() -> None:
 
 
 def test_random_context_is_as_long_as_the_real_one_on_each_side() -> None:
-    """A translation four times as long as its sentence is replaced by as long a one."""
+    """A translation that is much longer than its sentence is replaced by one of about that length."""
     real = Window(Sentence("now"), (Sentence("ten words.", "forty " * 7),))
     ((found,),) = (window.preceding for window in Replacement("random", 1, VOCABULARY).apply([real], [0]))
     assert len(found.source) < 15
@@ -127,7 +127,7 @@ def test_random_context_is_as_long_as_the_real_one_on_each_side() -> None:
 
 
 def test_random_context_needs_a_vocabulary() -> None:
-    """It is refused at once, not when the first sentence is replaced."""
+    """Without one, it is refused at once, not when the first sentence is replaced."""
     with pytest.raises(ConfigError, match="vocabulary"):
         Replacement("random")
 
@@ -143,14 +143,14 @@ def test_a_vocabulary_is_the_text_of_a_tokenizer(tmp_path: Path) -> None:
 
 
 def test_fixed_context_is_one_sentence_everywhere() -> None:
-    """All places of all windows have the same sentence, one of the corpus."""
+    """All context in all windows is the same sentence, one from the corpus."""
     contexts = {sentence for window in replaced("fixed", [3, 4]) for sentence in window.preceding}
     assert len(contexts) == 1
     assert contexts < {sentence for window in corpus([3, 4])[0] for sentence in window.preceding}
 
 
 def test_fixed_context_does_not_give_away_a_sentence_to_be_translated() -> None:
-    """Where some sentences are context only, the constant one is of these."""
+    """If some sentences are only context, the constant one is one of these."""
     asked = [Window(Sentence(f"asked {i}"), (Sentence("context"), Sentence(f"asked {i - 1}"))) for i in range(9)]
     for seed in range(5):
         changed = Replacement("fixed", seed).apply(asked, range(9))
@@ -159,7 +159,7 @@ def test_fixed_context_does_not_give_away_a_sentence_to_be_translated() -> None:
 
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=5), st.integers(0, 1000))
 def test_shuffled_context_is_of_one_other_document(lengths: list[int], seed: int) -> None:
-    """No shuffled sentence is of the window's own document, and those of one window are of one document."""
+    """No context is from the window's own document, and all context of a window is from the same document."""
     for window in replaced("shuffled", lengths, seed=seed):
         origins = {document_of(sentence) for sentence in window.preceding}
         assert document_of(window.current) not in origins
@@ -167,14 +167,14 @@ def test_shuffled_context_is_of_one_other_document(lengths: list[int], seed: int
 
 
 def test_shuffled_context_keeps_the_order_of_its_document() -> None:
-    """Shuffled sentences follow each other where they come from, so that only the document is wrong."""
+    """Shuffled sentences also follow each other in the document that they are from, so only the document is wrong."""
     for window in replaced("shuffled", [50, 50]):
         places = [int(sentence.source.split("-")[1]) for sentence in window.preceding]
         assert len(places) < 2 or places[1] in (places[0] + 1, 0)
 
 
 def test_a_sentence_whose_own_translation_is_hidden_is_shuffled_as_one() -> None:
-    """Evaluation hides it: no sentence comes twice in a row then, and none without its translation."""
+    """Even if evaluation hides it, no sentence occurs twice in a row in a context, or without its translation."""
     given_windows, documents = corpus([40, 40])
     hidden = [replace(window, current=Sentence(window.current.source)) for window in given_windows]
     for window in Replacement("shuffled").apply(hidden, documents):
@@ -184,11 +184,11 @@ def test_a_sentence_whose_own_translation_is_hidden_is_shuffled_as_one() -> None
 
 
 def test_shuffling_one_document_is_refused() -> None:
-    """There is nothing to take another context from."""
+    """There is no other document to take context from."""
     with pytest.raises(DataError, match="more than one document"):
         replaced("shuffled", [5])
 
 
 def test_fixing_sentences_without_context_leaves_them() -> None:
-    """Documents of one sentence have nothing that could be replaced."""
+    """Documents of one sentence have no context that could be replaced."""
     assert replaced("fixed", [1, 1]) == corpus([1, 1])[0]

@@ -1,4 +1,4 @@
-"""Words in the script of another language than that of their text."""
+"""Words in another script than that of their text's language."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.support.servers import ROOT
 
 
 def script(language: str) -> Script:
-    """Of a language that is written in one."""
+    """The script of a language that is written in a single one."""
     found = Script.of(language)
     assert found is not None
     return found
@@ -23,7 +23,7 @@ def script(language: str) -> Script:
         ("ja", "Microsoft Wordを開いて、Save Asをクリック", ["Microsoft Word", "Save As"]),
         ("ja", "彼は「I have a dream, 3 times」と言った。", ["I have a dream, 3 times"]),
         ("ja", "Wi-FiとPS5とGT-Rと5 mmと、ＣＭ", ["Wi-Fi", "PS5", "GT-R", "mm", "ＣＭ"]),
-        ("ja", "Tシャツ、A4、X線、10cm、1980s", []),  # a letter alone, and what a number is measured in
+        ("ja", "Tシャツ、A4、X線、10cm、1980s", []),  # single letters, and units after numbers
         ("ja", "МоскваとΑθήναと서울", ["Москва", "Αθήνα", "서울"]),
         ("ja-Jpan", "源氏物語と々〆ヶｶﾅ", []),
         ("en-GB", "The word 侘 (wabi) is of 茶道, not of Война и мир.", ["侘", "茶道", "Война и мир"]),
@@ -33,13 +33,13 @@ def script(language: str) -> Script:
     ],
 )
 def test_words_of_others(language: str, text: str, words: list[str]) -> None:
-    """Those that follow one another are one, with the spaces and signs between them."""
+    """Adjacent words count as one, with the spaces and signs between them."""
     assert list(script(language).words_of_others(text)) == words
 
 
 @pytest.mark.parametrize("language", ["sr", "kk", "xx"])
 def test_a_language_of_several_scripts_has_no_others(language: str) -> None:
-    """Nor one that nobody here knows."""
+    """Nor has an unknown language."""
     assert Script.of(language) is None
 
 
@@ -53,31 +53,31 @@ def test_a_language_of_several_scripts_has_no_others(language: str) -> None:
     ],
 )
 def test_what_a_language_writes(language: str, text: str, writes: bool) -> None:
-    """A text with one letter of its script may be of it."""
+    """A text may be in a language if it has at least one letter of its script."""
     assert script(language).writes(text) is writes
 
 
 def test_signs_around_words_of_others() -> None:
-    """Those of Japanese are no signs of English; where both have none, spaces are between words alone."""
+    """Japanese signs become those of a language with spaces; one without, such as Chinese, keeps them."""
     assert with_signs_of("en", "Thank you！OK、「Yes」。") == 'Thank you! OK, "Yes".'
     assert with_signs_of("zh", "Thank you！") == "Thank you！"
 
 
 @pytest.mark.parametrize("piece", ["A", "A ", "A,", "あA", "A-'", "1A", "A1 ", "あ "])
 def test_long_texts_take_a_time_that_is_linear_in_their_length(piece: str) -> None:
-    """Half a million characters are looked through within the limit of a test."""
+    """Half a million characters are searched within the time limit of a test."""
     for language in ("ja", "en"):
         list(script(language).words_of_others(piece * (500_000 // len(piece))))
 
 
 @pytest.fixture(scope="module")
 def spelling() -> Spelling:
-    """Of the shipped model's source."""
+    """The spelling of the shipped model's source language."""
     return Spelling(Nearest(Tokenizer.load(ROOT / "models" / "pretrained" / "ja-en").source))
 
 
 def test_they_are_terms_that_stay(spelling: Spelling) -> None:
-    """Each once, in letters as wide as those of other languages; not what a word stands in for."""
+    """Each becomes a term once, translated as itself in half-width letters; words in placeholders do not."""
     spelt = spelling.of("{name}のＷｏｒｄとExcelとExcelは https://example.org/Word へ")
     found = with_terms(spelt, NO_TERMS, script("ja"))
     assert found.terms == (Term("Ｗｏｒｄ", "Word"), Term("Excel", "Excel"))
@@ -85,7 +85,7 @@ def test_they_are_terms_that_stay(spelling: Spelling) -> None:
 
 
 def test_what_a_glossary_says_of_them_goes_before(spelling: Spelling) -> None:
-    """A name in it is not what stays, and what is beside it is."""
+    """A word in the glossary is translated as that says; other words beside it stay."""
     glossary = Glossary([Term("Word", "Writer"), Term("寺", "temple")])
     found = with_terms(spelling.of("寺のMicrosoft Word 2024"), glossary, script("ja"))
     assert found.terms == (Term("寺", "temple"), Term("Word", "Writer"), Term("Microsoft", "Microsoft"))

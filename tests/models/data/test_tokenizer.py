@@ -1,4 +1,4 @@
-"""Tokens keep the text, never invent control symbols, and are the same every time."""
+"""Tokens preserve the text, never turn it into control symbols, and are the same every time."""
 
 import random
 import subprocess
@@ -27,7 +27,7 @@ def corpus() -> tuple[list[str], list[str]]:
 
 
 def train(folder: Path, kind: Kind = "unigram", *, joint: bool = True, vocabulary: int = 340) -> Tokenizer:
-    """Train a tokenizer on them."""
+    """Train a tokenizer on the corpus."""
     sources, targets = corpus()
     return train_tokenizer(
         TokenizerConfig(path=folder, kind=kind, joint=joint, vocabulary=vocabulary), sources, targets
@@ -36,7 +36,7 @@ def train(folder: Path, kind: Kind = "unigram", *, joint: bool = True, vocabular
 
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
-    """Give a joint tokenizer that several tests share."""
+    """A joint tokenizer that several tests share."""
     return train(tmp_path_factory.mktemp("tokenizer"))
 
 
@@ -90,7 +90,7 @@ def test_the_same_text_gives_the_same_files(tmp_path: Path) -> None:
 
 
 def test_a_sample_is_drawn_from_both_languages(tmp_path: Path) -> None:
-    """A joint vocabulary from a sample knows the characters of the language that is read last."""
+    """A joint vocabulary from a sample also knows the characters of the language that is read last."""
     sources, targets = corpus()
     config = TokenizerConfig(path=tmp_path, vocabulary=100, byte_fallback=False, character_coverage=1.0)
     tokenizer = train_tokenizer(config, sources, targets, sample=150)
@@ -109,7 +109,7 @@ def test_text_never_becomes_a_control_symbol(tmp_path: Path, kind: Kind, text: s
 
 @pytest.mark.parametrize("text", ["𠮷野家 😀", "Ünïcödé", "ქართული"])
 def test_unseen_characters_are_spelt_in_bytes(tokenizer: Tokenizer, text: str) -> None:
-    """Characters that training never saw survive, none as unknown."""
+    """Characters that training never saw are preserved, none as unknown."""
     ids = tokenizer.encode_target(text)
     assert UNK not in ids
     assert tokenizer.decode_target(ids) == text
@@ -118,7 +118,7 @@ def test_unseen_characters_are_spelt_in_bytes(tokenizer: Tokenizer, text: str) -
 
 @pytest.mark.parametrize("character", ["\n", "\r", " ", "\u2028"])
 def test_translation_is_one_line(tokenizer: Tokenizer, character: str) -> None:
-    """A model may say any byte, and a corpus has a translation a line."""
+    """A model may generate any byte, but a corpus has one translation a line."""
     said = [tokenizer.target.piece_to_id(f"<0x{byte:02X}>") for byte in character.encode()]
     words = tokenizer.encode_target("the cat")
     decoded = tokenizer.decode_target([*said, *words, *said, *words, *said])
@@ -128,7 +128,7 @@ def test_translation_is_one_line(tokenizer: Tokenizer, character: str) -> None:
 
 
 def test_without_byte_fallback_unseen_characters_are_unknown(tmp_path: Path) -> None:
-    """The switch really turns the byte pieces off."""
+    """The switch does turn byte pieces off."""
     sources, targets = corpus()
     config = TokenizerConfig(path=tmp_path, vocabulary=60, byte_fallback=False)
     tokenizer = train_tokenizer(config, sources, targets)
@@ -137,7 +137,7 @@ def test_without_byte_fallback_unseen_characters_are_unknown(tmp_path: Path) -> 
 
 
 def test_too_small_a_vocabulary_is_told_by_the_names_of_the_run(tmp_path: Path) -> None:
-    """SentencePiece speaks of options of its own command line."""
+    """SentencePiece's error would name options of its own command line."""
     sources, targets = corpus()
     config = TokenizerConfig(path=tmp_path, vocabulary=32)
     with pytest.raises(DataError, match=r"Increase tokenizer\.vocabulary or decrease .* tokenizer\.character_coverage"):
@@ -165,12 +165,12 @@ def test_forms_of_the_same_letter_are_one(tokenizer: Tokenizer) -> None:
 
 @pytest.mark.parametrize("text", ["น้ำ ทำ", "ນ້ຳ"])
 def test_vowels_of_thai_and_lao_are_written_whole(tokenizer: Tokenizer, text: str) -> None:
-    """Normalisation takes them apart, as nobody writes them."""
+    """Decoding composes the vowels that normalisation decomposes into a form that nobody writes."""
     assert tokenizer.decode_target(tokenizer.encode_target(text)) == text
 
 
 def test_a_batch_is_each_of_its_sentences(tokenizer: Tokenizer) -> None:
-    """Encoding many sentences at once, with threads, gives what one at a time gives, in order."""
+    """Encoding many sentences at once, in threads, gives the same as one at a time, in order."""
     sources = corpus()[0] * 4
     assert tokenizer.encode_sources(sources) == [tokenizer.encode_source(text) for text in sources]
     assert tokenizer.encode_targets(["the cat", "", "a dog"])[1] == []
@@ -185,7 +185,7 @@ def test_control_ids_decode_to_nothing(tokenizer: Tokenizer) -> None:
 
 
 def test_a_new_layout_replaces_the_old_files(tmp_path: Path) -> None:
-    """Saving separate vocabularies where a joint one was leaves no joint one to be loaded by mistake."""
+    """Separate vocabularies saved in place of a joint one leave no joint one to be loaded by mistake."""
     train(tmp_path / "joint", joint=True)
     train(tmp_path / "separate", joint=False).save(tmp_path / "joint")
     assert not Tokenizer.load(tmp_path / "joint").joint
@@ -193,7 +193,7 @@ def test_a_new_layout_replaces_the_old_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("joint", [True, False])
 def test_a_tokenizer_that_is_there_is_left_alone(tmp_path: Path, joint: bool) -> None:
-    """Runs may have been trained with it. The same one may be made again."""
+    """Runs may have been trained with it, so only the very same tokenizer may be made again there."""
     train(tmp_path, joint=joint)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     train(tmp_path, joint=joint)
@@ -211,7 +211,7 @@ def test_a_vocabulary_that_the_text_cannot_fill_is_refused(tmp_path: Path) -> No
 
 
 def test_no_text_is_refused(tmp_path: Path) -> None:
-    """An empty corpus gives a sentence, not SentencePiece's internals."""
+    """For an empty corpus, the error is a clear sentence, not SentencePiece's internals."""
     with pytest.raises(DataError, match="without any text"):
         train_tokenizer(TokenizerConfig(path=tmp_path), [], ["", " "])
 
@@ -235,7 +235,7 @@ def test_a_damaged_model_is_refused(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_model_whose_pieces_are_no_text_is_refused(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    """SentencePiece itself reads it, and fails where the piece is asked for."""
+    """SentencePiece itself would load it, and fail only when the piece is asked for."""
     content = tokenizer.source.serialized_model_proto()
     (tmp_path / "tokenizer.model").write_bytes(content.replace(b"horse", b"\xfforse"))
     with pytest.raises(DataError, match=r"tokenizer\.model: is damaged"):

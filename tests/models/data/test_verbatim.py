@@ -1,4 +1,4 @@
-"""What a model does not read, and what has to be in the translation all the same."""
+"""Parts of a text that a model does not read, but that have to be in the translation."""
 
 import re
 from dataclasses import replace
@@ -93,7 +93,7 @@ def japanese() -> Spelling:
 )
 @pytest.mark.parametrize("around", ["See {} for details.", "({})", "{}, then {}!", "詳細は{}を参照。", "{}。"])
 def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, verbatim: str, around: str) -> None:
-    """The marks of the sentence around it are read, and everything comes back in its place."""
+    """The punctuation around it is read, and everything is restored in its place."""
     text = around.replace("{}", verbatim)
     spelt = japanese.of(text)
     assert verbatim not in spelt.text
@@ -137,7 +137,7 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
     ],
 )
 def test_all_else_is_read_as_it_is(english: Spelling, text: str) -> None:
-    """What only looks like one."""
+    """Text that only looks like a placeholder, an address or the like is read."""
     assert english.of(text) == Spelt(text, text)
 
 
@@ -154,7 +154,7 @@ def test_all_else_is_read_as_it_is(english: Spelling, text: str) -> None:
     ],
 )
 def test_a_stand_in_is_read_for_a_unit_of_area(japanese: Spelling, text: str, read: str, kept: str) -> None:
-    """With its number, unless a part of that is words: a model makes numbers of what is raised in it."""
+    """It stands for unit and number, unless the number has words: models turn superscripts into numbers."""
     spelt = japanese.of(text)
     assert (spelt.text, spelt.replaced) == (read, (("ABC", kept),))
     assert spelt.restored(read).replace(" ", "") == text.replace(" ", "")
@@ -172,7 +172,7 @@ def test_a_stand_in_is_read_for_a_unit_of_area(japanese: Spelling, text: str, re
     ],
 )
 def test_an_address_may_have_letters_of_any_language(japanese: Spelling, text: str, address: str) -> None:
-    """Where white space says where it ends; words may follow it without any."""
+    """That is, if white space follows it; otherwise such letters may be words after it."""
     assert japanese.of(text).replaced == (("ABC", address),)
 
 
@@ -219,7 +219,7 @@ def test_an_address_may_have_letters_of_any_language(japanese: Spelling, text: s
     ],
 )
 def test_no_run_of_characters_takes_long(japanese: Spelling, run: str) -> None:
-    """Of the same, a quarter of a million: a time that grew with their square would never end here."""
+    """A quarter of a million characters of the same run: in time that grew with the square, this would never end."""
     text = run * (250_000 // len(run))
     spelt = japanese.of(text)
     assert len(spelt.restored(spelt.text)) > 25_000
@@ -228,13 +228,13 @@ def test_no_run_of_characters_takes_long(japanese: Spelling, run: str) -> None:
 @pytest.mark.parametrize("run", ["1", "1,", "1.", "1 "])
 @pytest.mark.parametrize("sign", ["²", "½", "m2"])
 def test_no_run_of_digits_takes_long(japanese: Spelling, sign: str, run: str) -> None:
-    """Though a sign elsewhere in the text says that numbers have to be looked at."""
+    """Not even if a sign elsewhere in the text makes the search look at all numbers."""
     text = f"京都{sign} {run * (100_000 // len(run))}"
     assert len(japanese.of(text).text) > 90_000
 
 
 def test_an_entity_is_read_as_what_it_says(english: Spelling) -> None:
-    """And written again where the translation has the same; a space or a letter has no need of that."""
+    """It is written as an entity again if the translation has the same character, but not as a space or a letter."""
     text = "Smith &amp; Sons&nbsp;say &quot;d&eacute;j&agrave; vu &#40;2 &lt; 3&#x29;&quot;"
     spelt = english.of(text)
     assert spelt.plain == 'Smith & Sons say "déjà vu (2 < 3)"'
@@ -243,7 +243,7 @@ def test_an_entity_is_read_as_what_it_says(english: Spelling) -> None:
 
 
 def test_a_sign_with_a_backslash_is_read_without_and_has_it_again(english: Spelling) -> None:
-    """Else it would be a mark of Markdown; what is code, or a formula, has its own backslashes."""
+    """Without the backslash, it would be Markdown; code and formulas keep their own backslashes."""
     spelt = english.of(r"2 \* 3, a\_b \# \[c] `\*d` C:\e")
     assert spelt.plain == r"2 * 3, a_b # [c] ABC C:\e"
     assert spelt.restored("c] [ 2 * 3 # a_b ABC") == r"c] \[ 2 \* 3 \# a\_b `\*d`"
@@ -264,7 +264,7 @@ def test_a_sign_with_a_backslash_is_read_without_and_has_it_again(english: Spell
     ],
 )
 def test_a_translation_can_be_read_again(english: Spelling, text: str) -> None:
-    """As it was written: what is one word to a model is one, and stands apart from others."""
+    """What is restored is read as the model wrote it: each stand-in is one word, apart from others."""
     spelt = english.of(text)
     marked = with_places(spelt.text, [(pair.begin, pair.end) for pair in spelt.marks.pairs])
     assert re.sub(r"\s", "", spelt.restored(marked)) == re.sub(r"\s", "", text).replace("&#65;", "A")
@@ -272,23 +272,23 @@ def test_a_translation_can_be_read_again(english: Spelling, text: str) -> None:
 
 
 def test_what_an_entity_says_makes_no_tag(english: Spelling) -> None:
-    """A tag that a text speaks of stays a word, beside one that it has."""
+    """A tag that a text only mentions, with entities, is a word, unlike a tag that it has."""
     spelt = english.of("Use &lt;b&gt; for <b>bold &amp; more</b>.")
     assert spelt.text == "Use ABC for bold & more."
     assert spelt.restored("\U000f0000太字 & その他\U000f0001はABC。") == "<b>太字 &amp; その他</b>は&lt;b&gt;。"
 
 
 def test_a_stand_in_is_none_of_the_words_of_the_sentence(english: Spelling) -> None:
-    """What the text itself says of ABC stays there."""
+    """Words that occur in the text, such as ABC, are not used as stand-ins, and stay."""
     spelt = english.of("ABC and JR are at www.example.org.")
     assert spelt.text == "ABC and JR are at NHK."
     assert spelt.restored("ABCとJRはNHKにある。") == "ABCとJRは www.example.org にある。"
 
 
 def test_what_is_restored_stands_there_as_often_as_in_the_source() -> None:
-    """Once where the model says it twice, at the end where it does not say it, and never within another word.
+    """It is restored once even if the model repeats it, at the end if the model omits it, and never within a word.
 
-    Nor is what one stands for read as the stand-in of another.
+    Nor is the text that one stands for mistaken for another stand-in.
     """
     spelt = Spelt("ABC, JR", "ABC, JR", (("ABC", "{JR}"), ("JR", "%s")))
     assert spelt.restored("JR from ABC, and ABC again.") == "%s from {JR}, and  again."
@@ -297,7 +297,7 @@ def test_what_is_restored_stands_there_as_often_as_in_the_source() -> None:
 
 
 def test_a_text_is_read_with_other_stand_ins(english: Spelling) -> None:
-    """None of which it has itself; each turn has others, and what is missing in a translation is known."""
+    """Each turn uses other ones that are not in the text; what a translation has lost of them is counted."""
     spelt = english.of("{a} saw %s of JR.")
     assert spelt.text == "ABC saw NHK of JR."
     first, second, third = (spelt.retold(turn) for turn in (1, 2, 3))
@@ -310,7 +310,7 @@ def test_a_text_is_read_with_other_stand_ins(english: Spelling) -> None:
 
 
 def test_a_text_is_read_like_another(english: Spelling) -> None:
-    """With the words that the other has for the same things; where these are not the same, with its own."""
+    """It takes the other's stand-ins for the same verbatim parts; if those differ, its own."""
     told = english.of("{a} saw <b>it</b> of %s.").retold(1)
     assert told is not None
     assert english.of('{a} saw "it" of %s.').read_like(told).text == 'JR saw "it" of NHK.'
@@ -319,7 +319,7 @@ def test_a_text_is_read_like_another(english: Spelling) -> None:
 
 
 def test_what_marks_divide_is_not_one(english: Spelling) -> None:
-    """The pair is around one placeholder, and the next follows it."""
+    """Placeholders with a mark between them have a stand-in each; those without share one."""
     assert english.of("<b>{count}</b>{unit} of %s%d").replaced == (
         ("ABC", "{count}"),
         ("JR", "{unit}"),
@@ -338,7 +338,7 @@ def test_what_marks_divide_is_not_one(english: Spelling) -> None:
     ],
 )
 def test_how_words_are_read_aloud_is_not_read(japanese: Spelling, text: str, read: str) -> None:
-    """In plain texts of novels it stands behind a word, or behind what a bar begins."""
+    """In plain texts of novels, the reading follows a word, or the characters after a bar."""
     assert japanese.of(text).text == read
     assert not japanese.of(text).replaced
 
@@ -354,7 +354,7 @@ def test_how_words_are_read_aloud_is_not_read(japanese: Spelling, text: str, rea
     ],
 )
 def test_letters_with_accents_and_wide_ones_are_letters(english: Spelling, text: str, read: str) -> None:
-    """A stand-in that ran into one would be part of a word, and not come back; nothing else needs a space."""
+    """A stand-in right beside a letter would be part of a word and get lost; elsewhere, no space is needed."""
     assert english.of(text).text == read
 
 
@@ -368,7 +368,7 @@ def test_letters_with_accents_and_wide_ones_are_letters(english: Spelling, text:
     ],
 )
 def test_stand_ins_stand_apart(english: Spelling, text: str, read: str) -> None:
-    """Of ABCJR the model would make something else, and nobody would find either in it."""
+    """The model would turn ABCJR into something else, in which neither could be found."""
     spelt = english.of(text)
     assert " ".join(spelt.text.split()) == read
     assert all(verbatim in spelt.restored(spelt.text) for _, verbatim in spelt.replaced)
@@ -376,14 +376,14 @@ def test_stand_ins_stand_apart(english: Spelling, text: str, read: str) -> None:
 
 
 def test_a_term_beside_a_wide_letter_stands_apart(japanese: Spelling) -> None:
-    """The model would read AABC."""
+    """Otherwise the model would read AABC."""
     term = Term("京都", "Kyoto City")
     spelt = replace(japanese.of("プランＡ京都へ。"), terms=(term,))
     assert japanese.with_terms(spelt, [term]).text == "プランＡ ABCへ。"
 
 
 def test_wide_letters_of_a_text_are_its_own(japanese: Spelling) -> None:
-    """The tokenizer reads ＡＢＣ as ABC, so it is no stand-in there."""
+    """The tokenizer reads ＡＢＣ as ABC, so ABC cannot be a stand-in in that text."""
     spelt = japanese.of("ＡＢＣの{name}をＪＲに保存する。")
     assert [stand_in for stand_in, _ in spelt.replaced] == ["NHK"]
     retold = spelt.retold(1)
@@ -393,20 +393,20 @@ def test_wide_letters_of_a_text_are_its_own(japanese: Spelling) -> None:
 
 
 def test_a_number_of_any_length_is_no_error(english: Spelling) -> None:
-    """As an entity, which no character has."""
+    """Entities with numbers that no character has stay as they are."""
     for text in ("&#" + "0" * 5000 + "65;", "&#" + "1" * 5000 + ";", "&#x" + "f" * 5000 + ";"):
         assert english.of(f"a {text} b").plain == f"a {text} b"
 
 
 def test_more_than_there_are_stand_ins_for_come_last(english: Spelling) -> None:
-    """Six in one sentence: four are read, and none is lost."""
+    """Of six placeholders in one sentence, four are read, and none is lost."""
     spelt = english.of(" and ".join(f"{{n{number}}}" for number in range(6)))
     assert spelt.text == "ABC and JR and NHK and DVD and  and "
     assert spelt.restored("DVD, NHK, JR, ABC") == "{n3}, {n2}, {n1}, {n0} {n4} {n5}"
 
 
 def test_an_address_does_not_run_into_the_words_beside_it(english: Spelling) -> None:
-    """Whoever makes links of text would take those for part of it; of a placeholder nobody would."""
+    """It gets spaces, as whatever turns text into links would take those words for part of it; placeholders do not."""
     spelt = english.of("See https://example.org/ for {name}.")
     assert spelt.restored("JRはABCを参照。") == "{name}は https://example.org/ を参照。"
     assert spelt.restored("「ABC」") == "「https://example.org/」 {name}"
@@ -416,7 +416,7 @@ def test_an_address_does_not_run_into_the_words_beside_it(english: Spelling) -> 
 def test_emoji_in_a_sentence_are_not_read_and_follow_its_translation(
     english: Spelling, japanese: Spelling, emoji: str
 ) -> None:
-    """With all that they are made of."""
+    """They are left out with all characters that they consist of."""
     spelt = japanese.of(f"京都{emoji}に行った。")
     assert spelt == Spelt("京都に行った。", "京都に行った。", left_out=(emoji,))
     assert Spelt("", "", left_out=(emoji,)).restored("He went to Kyoto.") == f"He went to Kyoto. {emoji}"
@@ -424,7 +424,7 @@ def test_emoji_in_a_sentence_are_not_read_and_follow_its_translation(
 
 
 def test_a_picture_of_a_font_of_its_own_is_one(english: Spelling) -> None:
-    """Whatever tags are beside it, and although marks are told by such characters."""
+    """Private-use characters count as emoji, whatever tags are beside them, although marks use such characters, too."""
     spelt = english.of("<b>Kyoto</b> \U000f0001 is \ue001<i>old</i>.")
     assert spelt.text == "Kyoto  is old."
     assert (
@@ -433,13 +433,13 @@ def test_a_picture_of_a_font_of_its_own_is_one(english: Spelling) -> None:
 
 
 def test_a_picture_that_the_vocabulary_has_is_read(japanese: Spelling) -> None:
-    """The corpus has one in the names of its people."""
+    """The corpus has ☆ in people's names."""
     assert japanese.of("つのだ☆ひろ") == Spelt("つのだ☆ひろ", "つのだ☆ひろ")
     assert japanese.of("つのだ★ひろ") == Spelt("つのだひろ", "つのだひろ", left_out=("★",))
 
 
 def test_a_translation_is_read_with_the_stand_ins_of_its_source(english: Spelling) -> None:
-    """As a draft, or as the translation of a sentence before."""
+    """This is needed for drafts, and for translations of preceding sentences."""
     spelt = english.of("{name} saw %s and %s.")
     assert spelt.as_read("{name}は%sと%sを見た。") == "ABCはJRとNHKを見た。"
     assert spelt.restored(spelt.as_read("{name}は%sと%sを見た。")) == "{name}は%sと%sを見た。"

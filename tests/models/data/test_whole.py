@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files are complete or absent."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from tests.support.full_disk import no_file_larger_than
 
 
 def test_a_file_is_what_it_was_until_it_is_written(tmp_path: Path) -> None:
-    """Whatever goes wrong in the middle leaves the old one, and nothing beside it."""
+    """If anything goes wrong in the middle, the old file stays, and nothing is left beside it."""
     file = tmp_path / "file"
     write_whole(file, [b"old"])
 
@@ -31,25 +31,25 @@ def test_a_file_is_what_it_was_until_it_is_written(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
-    """Of several that a command writes, whoever reads its one line learns which has no room."""
+    """If a command writes several files, its one line of error says which one has no room."""
     with no_file_larger_than(2), pytest.raises(OSError, match=r"File too large: .*/file'"):
         write_whole(tmp_path / "file", [b"new"])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_ends_in_gz_is_compressed(tmp_path: Path) -> None:
-    """As it is read; the same bytes make the same file, whatever the time, and by whichever name."""
+    """Such files are read so, too; equal content gives equal bytes, whatever the time and the name."""
     file, link = tmp_path / "lines.gz", tmp_path / "link.gz"
     link.symlink_to(tmp_path / "other.gz")
     for each in (file, link):
         write_whole(each, [b"one\n", b"two\n"])
     assert read_lines(file) == read_lines(link) == [b"one", b"two"]
     assert file.read_bytes() == link.read_bytes() != b"one\ntwo\n"
-    assert file.read_bytes()[4:8] == bytes(4)  # RFC 1952: no time
+    assert file.read_bytes()[4:8] == bytes(4)  # no modification time, by RFC 1952
 
 
 def test_what_is_no_file_of_its_own_is_written_to(tmp_path: Path) -> None:
-    """A pipe is still one, and has been given what was written; a link still leads where it did."""
+    """A pipe stays a pipe, and gets what is written; a link still leads where it did."""
     pipe, link, file = (tmp_path / name for name in ("pipe", "link", "file"))
     os.mkfifo(pipe)
     link.symlink_to(file)
@@ -64,7 +64,7 @@ def test_what_is_no_file_of_its_own_is_written_to(tmp_path: Path) -> None:
 
 
 def test_what_a_link_names_is_what_it_was_until_it_is_written(tmp_path: Path) -> None:
-    """A failure in the middle leaves it whole, and a folder to write in that may be on another disk is not used."""
+    """After a failure, the target of a link is as before; a given folder, perhaps on another disk, is not used."""
     link, file, folder = tmp_path / "link", tmp_path / "elsewhere" / "file", tmp_path / "folder"
     file.parent.mkdir()
     file.write_bytes(b"old")
@@ -84,7 +84,7 @@ def test_what_a_link_names_is_what_it_was_until_it_is_written(tmp_path: Path) ->
 
 
 def test_a_link_to_the_standard_output_is_written_to(tmp_path: Path) -> None:
-    """Even where that is a file: whoever has redirected it there holds on to that file."""
+    """Even if it is redirected to a file, that file is written to, not replaced."""
     out, script = tmp_path / "out", "from pathlib import Path; from models.data.whole import write_whole as write; "
     with out.open("wb") as stream:
         subprocess.run(
@@ -95,7 +95,7 @@ def test_a_link_to_the_standard_output_is_written_to(tmp_path: Path) -> None:
 
 
 def test_what_was_left_is_told_from_what_is_being_written(tmp_path: Path) -> None:
-    """By the process that it is named after: one that runs may still need it, if it is not this one."""
+    """What is named after a process is left over if that process has ended, or is this one."""
     ended = subprocess.Popen(["true"])
     ended.wait()
     folder = tmp_path / "a.b"

@@ -15,7 +15,7 @@ PIECES = [*CONTROL, "a", "##b", "##c", "abc", "A", "é", "e", "[", "]", "sep", "
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a vocabulary alone."""
+    """A folder with only a vocabulary."""
     (tmp_path / VOCABULARY).write_text("\n".join(PIECES) + "\n", encoding="utf-8")
     return tmp_path
 
@@ -26,7 +26,7 @@ def pieces(folder: Path, text: str) -> list[str]:
 
 
 def test_longest_pieces_first_in_lower_case(folder: Path) -> None:
-    """As BERT does it: lower case without accents, the longest piece first, characters of Chinese apart."""
+    """As in BERT: lower case without accents, the longest piece first, and each Chinese character by itself."""
     assert pieces(folder, "ABC ab") == ["abc", "a", "##b"]
     assert pieces(folder, "é神社x") == ["e", "神", "社", "[UNK]"]
 
@@ -38,7 +38,7 @@ def test_settings_of_the_folder_count(folder: Path) -> None:
 
 
 def test_control_pieces_in_a_text_are_text(folder: Path) -> None:
-    """Nobody can write a separator into a sentence, whichever file the vocabulary is read from."""
+    """A separator in a sentence is read as text, whichever file the vocabulary is read from."""
     assert pieces(folder, "[SEP]") == ["[", "sep", "]"]
     WordPiece.load(folder).save(folder)
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
@@ -48,7 +48,7 @@ def test_control_pieces_in_a_text_are_text(folder: Path) -> None:
 
 
 def test_what_is_saved_reads_as_before(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """One file holds all; what a file says of cutting and padding is not followed."""
+    """One file holds everything; its settings for truncation and padding are ignored."""
     wordpiece, other = WordPiece.load(folder), tmp_path_factory.mktemp("saved")
     wordpiece.tokenizer.enable_truncation(2)
     wordpiece.tokenizer.enable_padding(length=9)
@@ -58,7 +58,7 @@ def test_what_is_saved_reads_as_before(folder: Path, tmp_path_factory: pytest.Te
 
 
 def test_a_line_of_the_vocabulary_ends_with_a_line_feed_alone(folder: Path) -> None:
-    """A vocabulary may hold a line separator as a piece, and everything after it keeps its number."""
+    """A vocabulary may have a line separator as a piece, without which later pieces would get other numbers."""
     before = WordPiece.load(folder).encode(["abc a"])[0]
     file = folder / "vocab.txt"
     file.write_text("\u2028\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
@@ -68,7 +68,7 @@ def test_a_line_of_the_vocabulary_ends_with_a_line_feed_alone(folder: Path) -> N
 
 
 def test_many_texts_are_as_each(folder: Path) -> None:
-    """A corpus gives what its sentences give."""
+    """Encoding many texts gives the same as encoding each one."""
     wordpiece = WordPiece.load(folder)
     texts = ["abc a", "", "神 ab"] * 800
     assert wordpiece.encode(texts) == [wordpiece.encode([text])[0] for text in texts[:3]] * 800

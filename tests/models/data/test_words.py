@@ -1,4 +1,4 @@
-"""Whether a text says anything."""
+"""Whether a text has words to translate."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from models.data.words import has_words
     ],
 )
 def test_what_has_no_words(text: str) -> None:
-    """It has no letter, or only those of addresses, tags, entities and placeholders."""
+    """It has no letters, or only those of addresses, tags, entities and placeholders."""
     assert not has_words(text)
 
 
@@ -47,7 +47,7 @@ def test_what_has_no_words(text: str) -> None:
     ],
 )
 def test_what_has_words(text: str) -> None:
-    """It has a letter besides them, or something that only looks like them."""
+    """It has letters outside those, or in something that only looks like one."""
     assert has_words(text)
 
 
@@ -55,5 +55,5 @@ def test_what_has_words(text: str) -> None:
     "run", ["a", "@", "a@", "@a.", " @a", "<a ", "<a b=", "{a", "{ ", "%0", "%1", "&a", "www", "http://a ", '"']
 )
 def test_no_run_of_characters_takes_long(run: str) -> None:
-    """Of the same, a quarter of a million: a time that grew with their square would never end here."""
+    """A quarter of a million characters of the same run: in time that grew with the square, this would never end."""
     has_words(run * (250_000 // len(run)) + "<")
