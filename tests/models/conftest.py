@@ -1,4 +1,4 @@
-"""A tiny corpus and a run on it that takes seconds, and a tiny bundle: exporting one takes a second."""
+"""A tiny corpus, a run on it that takes seconds, and a tiny bundle, which takes a second to export."""
 
 import random
 from collections.abc import Callable

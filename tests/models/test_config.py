@@ -1,4 +1,4 @@
-"""Run files say what is wrong with them, and inherit key by key."""
+"""Run files inherit key by key, and mistakes in them are named."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_own_values_win_key_by_key(tmp_path: Path) -> None:
 
 
 def test_another_architecture_inherits_nothing_of_the_first(tmp_path: Path) -> None:
-    """It has other values; one of the same kind keeps those that it does not change."""
+    """Another kind of architecture starts from its own defaults; the same kind inherits what it does not change."""
     first = {"kind": "doc_transformer", "context_sentences": 5}
     write(tmp_path, RUN | {"architecture": first, "training": {"updates": 10, "step": "joint"}}, "base.yaml")
     same = {"inherit": "base.yaml", "architecture": {"context_layers": 2}}
@@ -51,7 +51,7 @@ def test_another_architecture_inherits_nothing_of_the_first(tmp_path: Path) -> N
 
 
 def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    """YAML would have the last one, and all others of the first one's values would be the defaults."""
+    """YAML would keep the last one only, and the first one's other values would silently become defaults."""
     file = write(tmp_path, RUN)
     file.write_text(file.read_text(encoding="utf-8") + "training: {updates: 4}\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="training occurs twice"):
@@ -117,13 +117,13 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_value_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
-    """A mistake is refused with its key and what is wrong with it."""
+    """The error names the key and what is wrong with its value."""
     with pytest.raises(ConfigError, match=message):
         load_config(write(tmp_path, RUN | change))
 
 
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    """A missing file, broken YAML, a list and a circle of files are each refused in a sentence."""
+    """A missing file, broken YAML, a list, and a file that inherits from itself are each refused in one sentence."""
     with pytest.raises(ConfigError, match="cannot be read"):
         load_config(tmp_path / "missing.yaml")
     for text, line in (("a: [", 1), ("a: 1\nb: 2\na: 3\n", 3)):
@@ -141,7 +141,7 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 
 
 def test_window_of_fewer_sentences() -> None:
-    """Fewer on both sides, so that 0 is no context at all; never more than there were on either."""
+    """The limit applies to each side, so 0 means no context; no side grows, and a limit beyond both is refused."""
     window = ContextWindow(kind="block", size=3, following=3)
     assert window.at_most(None) == window
     assert window.at_most(1) == ContextWindow(kind="block", size=1, following=1)

@@ -1,4 +1,4 @@
-"""Every run file of the project is one that trains: it loads, builds at its own size, and takes a step."""
+"""Every run file of the project can be trained: it loads, its model builds at full size, and it takes a step."""
 
 import re
 from collections.abc import Mapping
@@ -42,13 +42,13 @@ SMALL = {
     | {"encoder_layers": 2, "decoder_layers": 2},
     "training": {"updates": 2, "epochs": None, "batch_tokens": 96, "dev_sentences": 0, "precision": "float32"},
 }
-"""What a step is made quick by; nothing of it is a switch of a paper."""
+"""Values that make a step quick; none of them is a switch from a paper."""
 SMALL_ARCHITECTURE = {"attention_width": 8, "attention_heads": 2, "bert_width": WIDTH, "bert_pieces": POSITIONS}
-"""Where the architecture has such values."""
+"""The same for those architectures that have such values."""
 
 
 def name_of(file: Path) -> str:
-    """Of a test's case."""
+    """The name of a test case."""
     return file.relative_to(CONFIGS).as_posix()
 
 
@@ -60,7 +60,7 @@ def corpus() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def tokenizers(corpus: list[Document], tmp_path_factory: pytest.TempPathFactory) -> Mapping[bool, Tokenizer]:
-    """A vocabulary for each language, and one for both."""
+    """A tokenizer with a vocabulary for each language (False), and one with a joint vocabulary (True)."""
     sentences = [sentence for document in corpus for sentence in document.sentences]
 
     def make(joint: bool) -> Tokenizer:
@@ -78,7 +78,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shrunk(config: RunConfig, bert: Path, output: Path) -> RunConfig:
-    """The run with all its switches, but small, of two updates, and begun with a step one beside it."""
+    """The run with all its switches, but small, with two updates, and initialised from models beside its output."""
     values = config.model_dump()
     for section, small in SMALL.items():
         values[section] |= small
@@ -95,7 +95,7 @@ def shrunk(config: RunConfig, bert: Path, output: Path) -> RunConfig:
 
 
 def save_step_one(config: RunConfig, tokenizer: Tokenizer) -> None:
-    """Write the model that a run begins with, if it begins with one: of sentences, unless it takes over the context."""
+    """Write the models that a run starts from, if any: a sentence model, unless it takes over the context, too."""
     if config.training.init is not None:
         alone = {"architecture": SentenceConfig()} if config.training.transfer != "all" else {}
         save_fresh(config.training.init, config, tokenizer, alone, shallow=config.training.deepen)
@@ -106,7 +106,7 @@ def save_step_one(config: RunConfig, tokenizer: Tokenizer) -> None:
 def save_fresh(
     folder: Path, config: RunConfig, tokenizer: Tokenizer, architecture: Mapping[str, SentenceConfig], *, shallow: bool
 ) -> None:
-    """Write a model that has learnt nothing, of another architecture if one is given, or with one layer to encode."""
+    """Write an untrained model: of another architecture if one is given, with one encoder layer if `shallow`."""
     training = TrainingConfig(step="sentence" if architecture else "joint", updates=1)
     backbone = config.backbone.model_copy(update={"encoder_layers": 1} if shallow else {})
     first = config.model_copy(update={"training": training, "backbone": backbone, **architecture})
@@ -116,20 +116,20 @@ def save_fresh(
 
 
 def copies(model: TranslationModel) -> dict[str, Tensor]:
-    """Of all parameters, by name."""
+    """Copies of all parameters, by name."""
     return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
 
 
 @pytest.mark.parametrize("file", BASES, ids=name_of)
 def test_base_is_no_run(file: Path) -> None:
-    """What runs share cannot be trained by itself, whatever else is wrong or right in it."""
+    """A base file, with what runs share, lacks fields and cannot be trained by itself."""
     with pytest.raises(ConfigError, match="Field required"):
         load_config(file)
 
 
 @pytest.mark.parametrize("file", RUNS, ids=name_of)
 def test_run_builds_at_its_own_size(file: Path) -> None:
-    """The network of a run can be made, and has its published width and depth."""
+    """The network of a run can be built, at the width and depth that were published."""
     config = load_config(file)
     model = plan_model(config)
     assert all(parameter.is_meta for parameter in model.parameters())
@@ -141,7 +141,7 @@ def test_run_builds_at_its_own_size(file: Path) -> None:
 def test_run_takes_a_step(
     file: Path, corpus: list[Document], tokenizers: Mapping[bool, Tokenizer], bert: Path, tmp_path: Path
 ) -> None:
-    """Updates move something, and nothing that the step leaves as it is."""
+    """Updates change parameters, but none that the step does not train."""
     config = shrunk(load_config(file), bert, tmp_path)
     tokenizer = tokenizers[config.tokenizer.joint]
     save_step_one(config, tokenizer)
@@ -158,19 +158,19 @@ def test_run_takes_a_step(
 
 
 def test_runs_have_folders_of_their_own() -> None:
-    """No run writes where another one does, or has its name."""
+    """No two runs write to the same folder or have the same name."""
     configs = [load_config(file) for file in RUNS]
     assert len({config.output for config in configs}) == len({config.name for config in configs}) == len(RUNS)
 
 
 def test_runs_begin_with_other_runs() -> None:
-    """What a run is initialised with is what another one ends with, of the same shape (or less deep) and vocabulary."""
+    """A run starts from the result of another run, with the same vocabulary and shape (or fewer encoder layers)."""
     runs = [load_config(file) for file in RUNS]
     ends = {config.output / "final": config for config in runs}
     for config in runs:
         if config.training.init is not None:
             first = ends[config.training.init]
-            if config.training.transfer == "all":  # else the backbone alone is taken, of whatever there is around it
+            if config.training.transfer == "all":  # otherwise only the backbone is taken, whatever the architecture
                 assert first.architecture == config.architecture
             deeper = {"encoder_layers": config.backbone.encoder_layers} if config.training.deepen else {}
             assert _fitting(first.backbone.model_copy(update=deeper)) == _fitting(config.backbone)
@@ -184,13 +184,13 @@ def test_runs_begin_with_other_runs() -> None:
 
 
 def _fitting(backbone: BackboneConfig) -> BackboneConfig:
-    """All that decides whether one's weights fit another."""
+    """All settings that decide whether the weights of one backbone fit another."""
     return backbone.model_copy(update={"max_length": 0})
 
 
 @pytest.mark.parametrize("folder", [file.parent for file in READMES], ids=name_of)
 def test_readme_names_every_file(folder: Path) -> None:
-    """A folder's README names all run files below it, and none that is not there."""
+    """A folder's README names exactly the run files below it."""
     text = (folder / "README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w[\w/]*\.yaml)`", text))
     assert named == {file.relative_to(folder).as_posix() for file in folder.rglob("*.yaml")}
@@ -199,5 +199,5 @@ def test_readme_names_every_file(folder: Path) -> None:
 
 
 def test_every_folder_has_a_readme() -> None:
-    """Each paper's runs, those of the shipped models and those to start from are explained."""
+    """Every folder of runs is explained: those of papers, of the shipped models, and for your own pair."""
     assert [file.parent for file in READMES] == sorted(folder for folder in CONFIGS.iterdir() if folder.is_dir())

@@ -1,4 +1,4 @@
-"""What runs on a CPU runs on a GPU, with the same answers; skipped, and listed as such, where there is none."""
+"""Models give the same answers on a GPU as on a CPU; these tests are skipped, and listed as such, without a GPU."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,7 +41,7 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def everything_is_captured(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Where a capture fails, decoding goes on without, and what is tested here would be something else."""
+    """Fail if a capture has failed: decoding goes on without graphs then, and the test would not test them."""
     yield
     assert not [one for one in caplog.get_records("call") if one.name == capturing.__name__]
 
@@ -75,7 +75,7 @@ def test_both_devices_give_the_same_translations(tmp_path: Path, strategy: str, 
 def test_captured_steps_give_the_same_translations(
     tmp_path: Path, architecture: ArchitectureConfig, beam_size: int
 ) -> None:
-    """In float32, scores with graphs and without agree."""
+    """In float32, scores with and without graphs agree to 1e-3."""
     bundle = make_bundle(tmp_path / "bundle", architecture, quantization="float32")
     runtime = Runtime.load(bundle, device="cuda", compute_type="float32")
     engine, options = runtime.engine("direct"), Options(beam_size=beam_size)
@@ -94,7 +94,7 @@ def test_captured_steps_give_the_same_translations(
     "architecture", [DocTransformerConfig(), LayerWeightingConfig()], ids=lambda config: config.kind
 )
 def test_captured_steps_are_the_steps_in_bfloat16(tmp_path: Path, architecture: ArchitectureConfig) -> None:
-    """On the same words: a search in 16 bits may go another way at a tie, and then has other scores."""
+    """Compare steps on given words: a search in 16 bits may break a tie differently, and then has other scores."""
     bundle = make_bundle(tmp_path / "bundle", architecture, quantization="float32")
     engine = Runtime.load(bundle, device="cuda", compute_type="bfloat16").engine("direct")
     assert isinstance(engine, TorchEngine)
@@ -112,7 +112,7 @@ def test_captured_steps_are_the_steps_in_bfloat16(tmp_path: Path, architecture: 
 
 
 def test_decoders_come_and_go(tmp_path: Path) -> None:
-    """As training makes one for each validation: what one has captured is nothing to the next."""
+    """Training makes a new decoder for each validation: what one has captured must not affect the next."""
     runtime = Runtime.load(make_bundle(tmp_path / "bundle", quantization="float32"), device="cuda")
     engine = runtime.engine("direct")
     assert isinstance(engine, TorchEngine)
@@ -129,7 +129,7 @@ def test_decoders_come_and_go(tmp_path: Path) -> None:
 @pytest.mark.parametrize("min_length", [0, 40])
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_python_waits_for_nothing_between_two_looks(tmp_path: Path, beam_size: int, min_length: int) -> None:
-    """With graphs, the steps between them are begun without waiting for the device once, wherever one may end."""
+    """With graphs, steps between two looks start without waiting for the device, whether or not any may end."""
     bundle = make_bundle(tmp_path / "bundle", quantization="float32")
     engine = Runtime.load(bundle, device="cuda").engine("direct")
     assert isinstance(engine, TorchEngine)
@@ -146,7 +146,7 @@ def test_python_waits_for_nothing_between_two_looks(tmp_path: Path, beam_size: i
 
 
 def test_bert_gives_the_same_on_both_devices(tmp_path: Path) -> None:
-    """In torch, of a checkpoint, and in CTranslate2, of its bundle."""
+    """This holds for a checkpoint, which runs in torch, and for its bundle, which runs in CTranslate2."""
     bert = make_bert(tmp_path / "bert", "かきくけこらりるれろ、。")
     bundle = make_bundle(tmp_path / "bundle", tiny_bert_context(bert), quantization="float32")
     for folder in (bundle, tmp_path / "bundle.checkpoint"):
@@ -158,7 +158,7 @@ def test_bert_gives_the_same_on_both_devices(tmp_path: Path) -> None:
 
 
 def test_a_run_trains_on_cuda(make_run: Callable[..., Path]) -> None:
-    """A run in bfloat16 on CUDA, by Muon, translates as it goes and reaches its end with finite weights."""
+    """A run in bfloat16 with Muon translates its development set as it goes, and ends with finite weights."""
     training = {"updates": 6, "precision": "auto", "optimizer": "muon", "validate_every": 2, "dev_sentences": 8}
     config = load_config(make_run(training=training))
     make_tokenizer(config)

@@ -1,4 +1,4 @@
-"""The command line gives figures, files, an exit status and, where something is wrong, one clear line."""
+"""The command line gives figures, files, an exit status and, if something is wrong, one clear line."""
 
 import json
 import os
@@ -93,9 +93,9 @@ def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tm
 
 
 def test_evaluate_reads_a_pipe(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """Once, since nothing more comes: a sentence that cannot be translated is named by its line all the same.
+    """A pipe is read only once; a sentence that cannot be translated is still named by its line.
 
-    From one with a name, as `mkfifo` makes it, a second reading would wait for ever.
+    Reading a second time from a named pipe, as `mkfifo` makes it, would wait for ever.
     """
     sources = corpus[0].read_text(encoding="utf-8").splitlines(keepends=True)
     unfit = "".join([f"{UNFIT}\n", *sources[1:]])
@@ -135,7 +135,7 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     done = run("contrast", bundle, *sets, "--own", "--rule", "group")
     assert done.returncode == 2
     assert "--own goes with --rule last" in done.stderr
-    contrastive_set(tmp_path, document="other", source="きく。" * 1000)  # too long, which would be found next
+    contrastive_set(tmp_path, document="other", source="きく。" * 1000)  # too long, but that would be found later
     done = run("contrast", bundle, *sets, "--baseline", out)
     assert done.returncode == 2
     assert "not judged on the same items" in done.stderr
@@ -158,7 +158,7 @@ def test_cxmi_writes_what_each_sentence_gains(bundle: Path, corpus: tuple[Path, 
 
 
 def test_cxmi_wants_context(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """Of a model that reads none, or that is to read none, each gain would be 0, and seem to be measured."""
+    """With a model that reads none, or is told to read none, every gain would be 0, yet look like a measurement."""
     sentence = make_checkpoint(tmp_path / "sentence", SentenceConfig())
     for model, options in ((sentence, ()), (bundle, ("--sentences", 0))):
         done = run("cxmi", model, "--source", corpus[0], "--reference", corpus[1], *options)
@@ -167,7 +167,7 @@ def test_cxmi_wants_context(bundle: Path, corpus: tuple[Path, Path], tmp_path: P
 
 
 def test_cxmi_leaves_out_what_training_leaves_out(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """With --skip-bad a line that cannot be used is named, and has no number."""
+    """Lines that cannot be used are an error, but with --skip-bad they are left out and counted."""
     sides = [tmp_path / "x", tmp_path / "y"]
     for side, given, more in zip(sides, corpus, (b"\xff\n", b"kao\n"), strict=True):
         side.write_bytes(given.read_bytes() + more)
@@ -179,7 +179,7 @@ def test_cxmi_leaves_out_what_training_leaves_out(bundle: Path, corpus: tuple[Pa
 
 
 def test_cxmi_of_sentences_whose_translation_matches(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """With `--only`, those gain what they gain among all, the others nothing, and the figures are of those alone."""
+    """With `--only`, matching sentences gain as much as without, the others 0; figures are of matching ones alone."""
     both, only = ("--source", corpus[0], "--reference", corpus[1]), "[らり]かo"
     gains = {}
     for name, options in (("all", []), ("some", ["--only", only])):
@@ -306,7 +306,7 @@ def test_compare_measures_again_what_is_of_another_test_set(
 
 
 def test_a_set_may_be_a_folder(tmp_path: Path) -> None:
-    """As ContraPro's is: its figures are those of what is in its files."""
+    """ContraPro's is one: figures are out of date if what is in its files has changed."""
     (tmp_path / "lines").write_text("one", encoding="utf-8")
     before = _digest([tmp_path], 1)
     assert _digest([tmp_path], 1) == before != _digest([tmp_path], 2)
@@ -315,7 +315,7 @@ def test_a_set_may_be_a_folder(tmp_path: Path) -> None:
 
 
 def test_compare_replaces_no_context_that_is_not_read(corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """A sentence model is measured once; contrastive items are judged beside the scores."""
+    """A sentence model is measured with real context only; contrastive items are judged beside the scores."""
     make_checkpoint(tmp_path / "two", name="two")
     items = contrastive_set(tmp_path)
     options = ("--source", corpus[0], "--reference", corpus[1], "--out", tmp_path / "out", "--set", items)
@@ -326,7 +326,7 @@ def test_compare_replaces_no_context_that_is_not_read(corpus: tuple[Path, Path],
 
 
 def test_significance_is_a_table(corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """`significance` gives differences with p-values over what `compare` wrote; what was not judged stays empty."""
+    """`significance` gives differences and p-values of what `compare` wrote; cells stay empty if nothing was judged."""
     references = [sentence.target or "" for document in documents(3) for sentence in document.sentences]
     for name, lines in (("a.real", ["qq qq qq qq"] * len(references)), ("b.real", references)):
         (tmp_path / f"{name}.txt").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
@@ -352,7 +352,7 @@ def test_changes_shows_what_changed_most(corpus: tuple[Path, Path], tmp_path: Pa
     baseline, system = list(references), list(references)
     baseline[1], system[2] = "qqqq", "zzzz"
     for name, lines in (("baseline", baseline), ("system", system), ("short", system[1:])):
-        end = "\r\n" if name == "system" else "\n"  # which is no change
+        end = "\r\n" if name == "system" else "\n"  # another line end is no change
         (tmp_path / name).write_text("".join(line + end for line in lines), encoding="utf-8", newline="")
     options = ("--source", corpus[0], "--reference", corpus[1], "--baseline", tmp_path / "baseline")
     done = run_alone("changes", *options, "--system", tmp_path / "system", "--preceding", "1")
@@ -373,7 +373,7 @@ def test_changes_shows_what_changed_most(corpus: tuple[Path, Path], tmp_path: Pa
 
 
 def test_sentences_limits_the_context(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """`--sentences 0` is empty context; more than the model reads is refused."""
+    """`--sentences 0` means empty context; more than the model reads is refused."""
     options = ("--source", corpus[0], "--reference", corpus[1], "--beam", "1", "--json", tmp_path / "json")
     done = run("evaluate", bundle, *options, "--sentences", "0")
     assert done.returncode == 0, done.stderr
@@ -387,7 +387,7 @@ def test_sentences_limits_the_context(bundle: Path, corpus: tuple[Path, Path], t
 
 
 def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """`translate` gives a line for each line, empty where that is, from a file or the standard input."""
+    """`translate` writes a line for each line, empty for an empty one, whether from a file or standard input."""
     text = "\n\n" + corpus[0].read_text(encoding="utf-8") + "\n\u3000\nから。\n\u200b\nきく。\n"
     source = tmp_path / "source"
     source.write_text(text, encoding="utf-8")
@@ -405,7 +405,7 @@ def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp
 def test_sentences_that_are_too_long_are_named_before_all_work(
     bundle: Path, corpus: tuple[Path, Path], tmp_path: Path, command: str
 ) -> None:
-    """With file and line, each of them: those that cannot be divided."""
+    """All that are too long and cannot be divided are named by file and line."""
     for side in (0, 1):
         text = corpus[side].read_text(encoding="utf-8")
         (tmp_path / str(side)).write_text(f"{text}{UNFIT}\n{UNFIT}\n", encoding="utf-8")
@@ -420,7 +420,7 @@ def test_sentences_that_are_too_long_are_named_before_all_work(
 
 
 def test_device_that_there_is_none_of_is_one_sentence(bundle: Path) -> None:
-    """Not a traceback."""
+    """The error is one sentence, not a traceback."""
     for device in ("gpu", "meta"):
         done = run("translate", bundle, "--device", device, given="きく。\n")
         assert done.returncode == 2
@@ -428,7 +428,7 @@ def test_device_that_there_is_none_of_is_one_sentence(bundle: Path) -> None:
 
 
 def test_output_is_utf8_whatever_the_locale_says() -> None:
-    """As files are."""
+    """Standard output is UTF-8, as files are, even if Python is told to use another encoding."""
     english = ROOT / "models/pretrained/en-ja"
     done = run_alone("translate", english, given="Kyoto is a city.\n", PYTHONIOENCODING="latin-1")
     assert done.returncode == 0, done.stderr
@@ -438,7 +438,7 @@ def test_output_is_utf8_whatever_the_locale_says() -> None:
 def test_output_that_cannot_be_written_is_found_before_all_work(
     bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """Such as a folder, which some commands want, or the standard output, where the scores are printed."""
+    """Refused are a folder (some commands want one), standard output (scores go there), a broken link, a long name."""
     (dangling := tmp_path / "dangling").symlink_to(tmp_path / "nowhere" / "file")
     wrong = (
         (tmp_path, "is a folder"),
@@ -454,7 +454,7 @@ def test_output_that_cannot_be_written_is_found_before_all_work(
 
 
 def test_results_and_figures_have_files_of_their_own(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """Or one would replace the other, or what is translated, unless both go to one stream."""
+    """Otherwise one would replace the other, or a file that is read; only a stream may take both."""
     asked = ("evaluate", bundle, "--source", corpus[0], "--reference", corpus[1], "--beam", "1")
     done = run(*asked, "--out", tmp_path / "both", "--json", tmp_path / "." / "both")
     assert done.returncode == 2
@@ -469,7 +469,7 @@ def test_results_and_figures_have_files_of_their_own(bundle: Path, corpus: tuple
 
 
 def test_a_character_that_the_terminal_lacks_costs_no_report(bundle: Path, tmp_path: Path) -> None:
-    """It is shown by its number, and files have it as it is."""
+    """The terminal shows it as an escape sequence; files have it as it is."""
     items, out = contrastive_set(tmp_path, pronoun="彼女"), tmp_path / "accuracies"
     done = run_alone("contrast", bundle, "--set", items, "--json", out, PYTHONIOENCODING="latin-1")
     assert done.returncode == 0, done.stderr
@@ -478,7 +478,7 @@ def test_a_character_that_the_terminal_lacks_costs_no_report(bundle: Path, tmp_p
 
 
 def test_compare_takes_no_pipe(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """Another text in it would be taken for the one before."""
+    """Another text in the same pipe would be taken for the earlier one."""
     os.mkfifo(pipe := tmp_path / "pipe")
     done = run("compare", bundle, "--source", pipe, "--reference", corpus[1], "--out", tmp_path / "out")
     assert done.returncode == 2
@@ -488,7 +488,7 @@ def test_compare_takes_no_pipe(bundle: Path, corpus: tuple[Path, Path], tmp_path
 def test_compare_of_one_document_has_no_other_ones_context(
     bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """All else is measured, and that is said."""
+    """There is no other document to take context from: this is said, and all else is measured."""
     for side in (0, 1):
         lines = corpus[side].read_text(encoding="utf-8").split("\n\n")[0]
         (tmp_path / str(side)).write_text(lines + "\n", encoding="utf-8")
@@ -500,7 +500,7 @@ def test_compare_of_one_document_has_no_other_ones_context(
 
 
 def test_compare_names_the_set_that_has_one_document(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """And not the text, which has several."""
+    """The message names the set, not the text, which has several documents."""
     items = contrastive_set(tmp_path)
     options = ("--source", corpus[0], "--reference", corpus[1], "--out", tmp_path / "out", "--set", items)
     done = run("compare", bundle, *options)
@@ -511,7 +511,7 @@ def test_compare_names_the_set_that_has_one_document(bundle: Path, corpus: tuple
 def test_translate_with_drafts_gives_what_it_gives_without(
     bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """Drafts, line for line, some of them missing or wrong, change nothing about greedy translations."""
+    """Drafts, one a line, change nothing about greedy translations, even if some are missing or wrong."""
     drafts, expected = tmp_path / "drafts", run("translate", bundle, "--in", corpus[0], "--beam", "1").stdout
     lines = expected.split("\n")
     drafts.write_text("\n".join(["", "rako rako", *lines[2:]]), encoding="utf-8")
@@ -524,7 +524,7 @@ def test_translate_with_drafts_gives_what_it_gives_without(
 
 
 def test_translate_takes_from_a_memory_what_is_known(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """In TMX or in lines; all else is translated as without one, and what is no memory is refused."""
+    """A memory is TMX or tab-separated lines; other texts are translated as without one; other files are refused."""
     lines = corpus[0].read_text(encoding="utf-8").split("\n")
     expected = run("translate", bundle, "--in", corpus[0], "--beam", "1").stdout.split("\n")
     expected = ["Known & said." if line == lines[1] else other for line, other in zip(lines, expected, strict=True)]
@@ -541,7 +541,7 @@ def test_translate_takes_from_a_memory_what_is_known(bundle: Path, corpus: tuple
 
 
 def test_translate_replaces_a_file_only_by_a_whole_one(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """What is renewed with its own drafts is there until the new is, and stays where a line cannot be used."""
+    """A file renewed with itself as drafts stays until the new one is complete, and for good if it does not fit."""
     out = tmp_path / "out"
     renew = ("translate", bundle, "--in", corpus[0], "--drafts", out, "--out", out)
     out.write_text("\n" * len(corpus[0].read_text(encoding="utf-8").splitlines()), encoding="utf-8")
@@ -556,7 +556,7 @@ def test_translate_replaces_a_file_only_by_a_whole_one(bundle: Path, corpus: tup
 
 
 def test_translate_writes_where_a_link_leads(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """A link stays one, and /dev/stdout gets the lines wherever it leads."""
+    """A link stays a link, and its target gets the lines; so does a redirected file behind a link to stdout."""
     text = run("translate", bundle, "--in", corpus[0]).stdout
     file, link, stdout, redirected = (tmp_path / name for name in ("file", "link", "stdout", "redirected"))
     file.write_text("before\n", encoding="utf-8")
@@ -573,7 +573,7 @@ def test_translate_writes_where_a_link_leads(bundle: Path, corpus: tuple[Path, P
 
 
 def test_strategies_of_translate(bundle: Path, corpus: tuple[Path, Path]) -> None:
-    """`rerank` gives other translations than `sentence`, among whose it chooses."""
+    """`rerank` chooses among the candidates of `sentence`, and not always the same one as that does."""
     given = ("translate", bundle, "--in", corpus[0], "--beam", "2", "--strategy")
     sentence, rerank = (run(*given, strategy).stdout.splitlines() for strategy in ("sentence", "rerank"))
     assert len(rerank) == len(sentence) > 0
@@ -581,7 +581,7 @@ def test_strategies_of_translate(bundle: Path, corpus: tuple[Path, Path]) -> Non
 
 
 def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) -> None:
-    """A checkpoint is described and exported, and the bundle measured: each strategy and its ratio to CTranslate2."""
+    """A checkpoint is described and exported, and its bundle measured: each strategy, with its ratio to CTranslate2."""
     done = run_alone("describe", make_checkpoint(tmp_path / "checkpoint"), "--json", tmp_path / "parts")
     assert done.returncode == 0, done.stderr
     parts = {part["name"]: part for part in figures(tmp_path / "parts")["parts"]}
@@ -609,7 +609,7 @@ def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) ->
 
 
 def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their bundles fit the runs that they came from: unpacked, whole or the backbone, where the next ones look."""
+    """A bundle, or its backbone, is unpacked for the run that it came from, to where the next runs look for it."""
     monkeypatch.chdir(tmp_path)
     configs = ROOT / "models/configs/default"
     for bundle, name in (
@@ -659,7 +659,7 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
     ],
 )
 def test_bad_usage_is_status_2_and_one_clear_line(arguments: tuple[str, ...], message: str) -> None:
-    """What cannot be done is said on standard error, without a traceback."""
+    """Standard error says what cannot be done, without a traceback."""
     done = run(*arguments)
     assert done.returncode == 2
     assert message in done.stderr
@@ -668,7 +668,7 @@ def test_bad_usage_is_status_2_and_one_clear_line(arguments: tuple[str, ...], me
 
 @pytest.mark.parametrize("arguments", [("train", "missing.yaml"), ("evaluate", "missing")])
 def test_a_process_ends_with_what_the_command_line_says(arguments: tuple[str, ...]) -> None:
-    """Its status and its lines are those that the other tests of this file see."""
+    """A process of its own has the exit status and the messages of a command that tests run in theirs."""
     here, alone = run(*arguments), run_alone(*arguments)
     assert (alone.returncode, alone.stdout) == (here.returncode, here.stdout) == (2, "")
     assert alone.stderr.splitlines()[-1] == here.stderr.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""What the README says about a pair of one's own can be done."""
+"""The README's instructions for training your own language pair can be followed."""
 
 import re
 import shutil
@@ -16,14 +16,14 @@ COMMANDS = SECTION[1].splitlines() if SECTION else []
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    """The copy that the first command makes."""
+    """The copy of the run files that the first command makes."""
     first, *_ = COMMANDS
     assert first == "cp -r models/configs/own my"
     return Path(shutil.copytree(ROOT / "models" / "configs" / "own", tmp_path / "my"))
 
 
 def test_each_run_begins_with_the_one_before(runs: Path) -> None:
-    """All three load from the copy, in the README's order; and what is exported is what the last one ends with."""
+    """Each run loads from the copy and starts from the result of the run before; the last result is exported."""
     files = [match[1] for line in COMMANDS if (match := re.search(r"models train my/(\w+\.yaml)", line))]
     steps = [load_config(runs / file) for file in files]
     assert [step.training.init for step in steps] == [None, *(step.output / "final" for step in steps[:-1])]
@@ -33,7 +33,7 @@ def test_each_run_begins_with_the_one_before(runs: Path) -> None:
 
 
 def test_each_command_is_there() -> None:
-    """As a command of `python -m models`."""
+    """Every command in the instructions is a command of `python -m models`."""
     named = {match[1] for line in COMMANDS if (match := re.search(r"-m models (\w+)", line))}
     assert named == {"tokenizer", "train", "evaluate", "export"}
     assert named <= {command.callback.__name__ for command in app.registered_commands if command.callback}

@@ -23,7 +23,7 @@ FORCED = SearchOptions(2, min_length=TOKENS)
 
 @pytest.fixture(autouse=True)
 def small_bert(monkeypatch: pytest.MonkeyPatch) -> None:
-    """BERT has one layer here."""
+    """Give BERT a single, small layer."""
     for shape in fixed.BERTS.values():
         monkeypatch.setitem(shape, "num_hidden_layers", 1)
         monkeypatch.setitem(shape, "intermediate_size", 16)
@@ -31,7 +31,7 @@ def small_bert(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", Fixed)
 def test_every_way_makes_as_many_tokens(kind: Fixed, tmp_path: Path) -> None:
-    """Of each architecture: sentences of 25 tokens in context, and translations of 25 tokens in every way."""
+    """With each architecture, sentences in context have 25 tokens, and so have translations in every way."""
     write_fixed(tmp_path / "bundle", kind.value, SMALL, VOCABULARY)
     where = Place(tmp_path / "bundle", compute_type="float32")
     runtime = where.load()
@@ -56,7 +56,7 @@ def test_every_way_makes_as_many_tokens(kind: Fixed, tmp_path: Path) -> None:
 
 
 def test_it_is_the_same_every_time(tmp_path: Path) -> None:
-    """Two bundles have the same checksums, and two lists of documents the same sentences, none of them twice."""
+    """Two bundles have the same checksums, and two lists of documents the same sentences, all different."""
     for name in ("one", "two"):
         write_fixed(tmp_path / name, "doc_transformer", SMALL, VOCABULARY)
     assert Manifest.load(tmp_path / "one").files == Manifest.load(tmp_path / "two").files

@@ -19,7 +19,7 @@ CONDITIONS = Conditions("cpu", "float32", lanes=2, beams=[1], batches=[3], round
 
 
 class Clockwork:
-    """Lanes that take so many seconds for each way, more in every round, and write down what they are asked for."""
+    """Lanes that take given seconds for each way, more in every round, and record what they are asked to do."""
 
     def __init__(self, seconds: dict[Way, float]) -> None:
         self.seconds = seconds
@@ -28,16 +28,16 @@ class Clockwork:
         self.asked: list[str] = []
 
     def give(self, work: Sequence[Work]) -> None:
-        """Write down the sentences."""
+        """Record the sentences."""
         self.given.append(work)
         self.asked.append("give")
 
     def forget(self) -> None:
-        """Write down that states are forgotten."""
+        """Record that states are forgotten."""
         self.asked.append("forget")
 
     def run(self, way: Way, options: SearchOptions) -> int:
-        """Write down the way, and let time go by."""
+        """Record the way, and let time pass."""
         self.asked.append(way)
         self.now += self.seconds[way] * len(self.given)
         return 60
@@ -49,7 +49,7 @@ class Clockwork:
 
 @pytest.fixture
 def team() -> Clockwork:
-    """A team of which CTranslate2 is twice as fast as ours, and ours three times as fast as the plain way."""
+    """Lanes in which CTranslate2 is twice as fast as our decoder, and ours three times as fast as the plain one."""
     return Clockwork({"sentence": 0.5, "direct": 1.0, "warm": 0.75, "eager": 1.5, "plain": 3.0, "float16": 0.4})
 
 
@@ -60,7 +60,7 @@ def measured(rows: Sequence[Row], way: Way) -> Row:
 
 
 def test_ratios_are_those_of_rounds(runtime: Runtime, team: Clockwork) -> None:
-    """A machine that grows slower with each round changes the speeds, and no ratio; the first round is not counted."""
+    """A machine that gets slower in each round changes speeds, but no ratios; the first round does not count."""
     rows = benchmark(runtime, documents(), CONDITIONS, team, clock=team.clock)
     ours = measured(rows, "direct")
     assert (ours.ratio, ours.plain_ratio) == (0.5, 3.0)
@@ -70,7 +70,7 @@ def test_ratios_are_those_of_rounds(runtime: Runtime, team: Clockwork) -> None:
 
 
 def test_ways_take_turns_on_the_same_sentences(runtime: Runtime, team: Clockwork) -> None:
-    """In a round each way translates the same, and only `warm` with states that were kept; rounds differ."""
+    """In a round, all ways translate the same sentences, only `warm` with kept states; rounds have different ones."""
     benchmark(runtime, documents(), CONDITIONS, team, clock=team.clock)
     turn = ["give", "forget", "sentence", "forget", "direct", "warm", "forget", "plain"]
     assert team.asked == turn * 4
@@ -80,7 +80,7 @@ def test_ways_take_turns_on_the_same_sentences(runtime: Runtime, team: Clockwork
 
 
 def test_no_lane_has_all_long_sentences(runtime: Runtime, team: Clockwork) -> None:
-    """A round ends with its slowest lane: sentences are dealt by length, whatever order they come in."""
+    """A round lasts as long as its slowest lane, so sentences are dealt by length, whatever order they come in."""
     long_first = Document(tuple(Sentence("から、" * words) for words in (9, 8, 7, 3, 2, 1)))
     benchmark(runtime, [long_first], CONDITIONS, team, clock=team.clock)
     one, other = ([len(request.example.source) for request in part] for part in team.given[0])
@@ -90,7 +90,7 @@ def test_no_lane_has_all_long_sentences(runtime: Runtime, team: Clockwork) -> No
 
 
 def test_graphs_are_compared_with_steps_without_on_a_gpu(runtime: Runtime, team: Clockwork) -> None:
-    """There each way is done once before it is measured, since a graph is captured the first time."""
+    """On a GPU, each way runs once before it is measured, since graphs are captured on the first run."""
     rows = benchmark(runtime, documents(), replace(CONDITIONS, device="cuda"), team, clock=team.clock)
     assert [row.strategy for row in rows] == ["sentence", "float16", "direct", "warm", "eager", "plain"]
     assert measured(rows, "direct").ratio == 1.5 * measured(rows, "eager").ratio
@@ -106,7 +106,7 @@ def test_few_sentences_are_repeated(runtime: Runtime, team: Clockwork) -> None:
 
 
 def test_nothing_to_measure_is_refused(runtime: Runtime, team: Clockwork) -> None:
-    """Without a sentence, with a beam that no search has, or without a backbone to compare with."""
+    """There are no sentences, the beam is too large, or there is no backbone to compare with."""
     with pytest.raises(DataError, match="no sentences to measure"):
         benchmark(runtime, [Document((Sentence(""),))], CONDITIONS, team)
     with pytest.raises(UnsupportedOptionError, match="beam_size 1000 is too large"):

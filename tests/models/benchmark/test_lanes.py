@@ -26,7 +26,7 @@ def work(runtime: Runtime) -> Work:
 
 
 def test_each_lane_has_its_own_sentences(bundle: Path, runtime: Runtime, work: Work) -> None:
-    """The tokens of all lanes are counted, each lane's with its own sentences; a lane that dies is an error."""
+    """Each lane translates its own sentences, and the tokens of all are counted; a lane that dies is an error."""
     expected = sum(len(best.tokens) for (best,) in runtime.engine("direct").translate(work, GREEDY))
     with Lanes(Place(bundle, compute_type="float32"), 2) as lanes:
         lanes.give([work[:3], work[3:]])
@@ -39,7 +39,7 @@ def test_each_lane_has_its_own_sentences(bundle: Path, runtime: Runtime, work: W
 
 
 def test_lane_that_is_interrupted_ends_without_a_word(bundle: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Ctrl-C reaches all processes of a command, of which the first says what there is to say."""
+    """Ctrl-C reaches all processes of a command, but only the main one should say so."""
     with Lanes(Place(bundle, compute_type="float32"), 1) as lanes:
         (lane,) = lanes.processes
         assert lane.pid is not None
@@ -49,7 +49,7 @@ def test_lane_that_is_interrupted_ends_without_a_word(bundle: Path, capfd: pytes
 
 
 def test_bundle_that_cannot_be_loaded_is_refused(bundle: Path) -> None:
-    """What a lane cannot load, it says, and all lanes end."""
+    """The error is the one that the lane reports, and all lanes end."""
     lanes = Lanes(Place(bundle, device="nowhere", compute_type="float32"), 1)
     with pytest.raises(BundleError, match="nowhere"), lanes:
         pass
@@ -58,7 +58,7 @@ def test_bundle_that_cannot_be_loaded_is_refused(bundle: Path) -> None:
 
 @pytest.mark.slow
 def test_states_that_are_kept_have_a_row_of_their_own(tmp_path: Path) -> None:
-    """Where an architecture keeps states of the context, it is measured with and without them."""
+    """An architecture that keeps states of the context is measured with and without them."""
     folder = make_bundle(tmp_path / "bundle", GlobalLocalConfig(block_sentences=3), max_length=96)
     conditions = Conditions("cpu", "float32", lanes=1, beams=[1], batches=[6], rounds=1)
     with Lanes(Place(folder, compute_type="float32"), 1) as lanes:

@@ -16,7 +16,7 @@ def bulk_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def narrow_bundle(bulk_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, with room for few tokens."""
+    """The same bundle with room for only a few tokens."""
     return narrowed(bulk_bundle, tmp_path_factory.mktemp("narrow") / "tiny")
 
 

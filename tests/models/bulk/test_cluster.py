@@ -1,4 +1,4 @@
-"""A Ray cluster translates a corpus as `translate` does, and one of two workers does so whoever dies."""
+"""A Ray cluster translates a corpus as `translate` does, even if a worker, a node or the driver dies."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def cluster() -> Iterator[TwoWorkers]:
 
 @pytest.fixture
 def mortal_cluster() -> Iterator[TwoWorkers]:
-    """Two workers of one test's own, on a node each."""
+    """Two workers for one test alone, each on a node of its own."""
     with two_workers("--apart") as cluster:
         yield cluster
 
@@ -38,7 +38,7 @@ def job(cluster: TwoWorkers, bulk_bundle: Path, bulk_corpus: Corpus, tmp_path: P
 
 
 def test_a_cluster_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """At once, in the last line and without a traceback."""
+    """The last line names the cluster, without a traceback, and no files are written."""
     (corpus := tmp_path / "corpus.ja").write_text("から。\n", encoding="utf-8")
     paths = [str(ROOT / "models/pretrained/ja-en"), "--in", str(corpus), "--out", str(tmp_path / "out")]
     command = [sys.executable, "-m", "models", "translate", *paths, "--ray", "127.0.0.1:1"]
@@ -51,7 +51,7 @@ def test_a_cluster_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_cluster_of_this_machine(bulk_bundle: Path, bulk_corpus: Corpus, tmp_path: Path) -> None:
-    """It is made for the job, and translates as `translate` does, but for what a memory has."""
+    """It is started for the job, and translates as `translate` does, except what a memory has."""
     out, memory = tmp_path / "out", tmp_path / "memory.tsv"
     sources = bulk_corpus.file.read_text(encoding="utf-8").split("\n")
     known = sources[1]
@@ -69,7 +69,7 @@ def test_cluster_of_this_machine(bulk_bundle: Path, bulk_corpus: Corpus, tmp_pat
 
 @pytest.mark.slow
 def test_worker_killed(job: BulkJob, bulk_corpus: Corpus) -> None:
-    """Its documents are done again, nothing is lost or mixed up."""
+    """The documents of a killed worker are translated again; nothing is lost or mixed up."""
     driver = job.start()
     worker = job.freeze_worker()
     assert job.parts - HELD <= job.kept() < job.parts
@@ -82,7 +82,7 @@ def test_worker_killed(job: BulkJob, bulk_corpus: Corpus) -> None:
 
 @pytest.mark.slow
 def test_driver_killed(job: BulkJob, bulk_corpus: Corpus) -> None:
-    """A killed job leaves no worker behind, and goes on where it was."""
+    """A killed driver leaves no worker behind, and the job can be resumed where it stopped."""
     driver = job.start()
     wait_until(lambda: job.kept() > 0)
     driver.kill()
@@ -100,7 +100,7 @@ def test_driver_killed(job: BulkJob, bulk_corpus: Corpus) -> None:
 
 @pytest.mark.slow
 def test_node_lost(mortal_cluster: TwoWorkers, job: BulkJob, bulk_corpus: Corpus) -> None:
-    """When a node is lost with its worker, the one that is left does its documents again."""
+    """If a node is lost with its worker, the remaining worker translates their documents again."""
     job.cluster = mortal_cluster
     driver = job.start()
     worker = job.freeze_worker()
@@ -127,7 +127,7 @@ def test_text_that_kills_workers(job: BulkJob, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_bug_is_told(job: BulkJob, tmp_path: Path) -> None:
-    """An error that nobody has foreseen ends the job with what it is, in a line."""
+    """An unforeseen error ends the job with one line that says what it is."""
     corpus = tmp_path / "corpus.ja"
     corpus.write_text("から。\n" * 10 + "\n" + f"{CONFUSING}\n" * 10, encoding="utf-8")
     job.source, job.command = corpus, "tests.support.deadly_worker"
@@ -147,7 +147,7 @@ def test_bug_is_told(job: BulkJob, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_one_line(job: BulkJob, options: tuple[str, ...], message: str) -> None:
-    """What keeps every worker from starting, or the job from a cluster, is the last line, without a traceback."""
+    """If no worker can start or be placed, the last line says why, without a traceback."""
     driver = job.start(*options)
     _, said = driver.communicate()
     assert driver.returncode == 2

@@ -1,4 +1,4 @@
-"""A job translates a corpus as `translate` does, and goes on where another one has ended."""
+"""A job translates a corpus as `translate` does, and resumes where an earlier one stopped."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ from tests.support.bundles import UNFIT, make_bundle
 
 @dataclass
 class OneWorker:
-    """A worker in this process, which gives parts in the wrong order, and dies after as many as it is told."""
+    """A worker in this process, which returns parts in the wrong order, and dies after `lives` of them."""
 
     lives: int = 1000
     translated: list[int] = field(default_factory=list)
-    """First lines of the parts that it was given."""
+    """The number of the first line of each part that it has translated."""
 
     def translate(self, corpus: CorpusFile, parts: Sequence[Part], settings: Settings) -> Iterator[Translation]:
         """Translate parts, the last one first."""
@@ -44,7 +44,7 @@ class Job:
 
     @property
     def out(self) -> Path:
-        """Of the translation."""
+        """The file of the translation."""
         return self.folder / "out"
 
     def run(self, corpus: Path, worker: OneWorker) -> Outcome:
@@ -61,18 +61,18 @@ class Job:
 
 @pytest.fixture
 def job(tmp_path: Path, bulk_bundle: Path) -> Job:
-    """A job whose output is not there yet."""
+    """A job without any output yet."""
     return Job(tmp_path, bulk_bundle)
 
 
 @pytest.fixture
 def narrow_job(tmp_path: Path, narrow_bundle: Path) -> Job:
-    """The same, of a bundle with room for few tokens."""
+    """The same with a bundle that has room for only a few tokens."""
     return Job(tmp_path, narrow_bundle)
 
 
 def test_corpus_is_translated_in_order(job: Job, bulk_corpus: Corpus) -> None:
-    """In whichever order parts are ready, the output is that of `translate`; progress comes to the whole corpus."""
+    """In whatever order parts are ready, the output is that of `translate`; progress adds up to the whole corpus."""
     assert job.run(bulk_corpus.file, OneWorker()) == Outcome(sentences=400, parts=40, kept=0)
     assert job.out.read_text(encoding="utf-8") == bulk_corpus.expected
     assert sum(done for done, _ in job.told) == 400
@@ -80,7 +80,7 @@ def test_corpus_is_translated_in_order(job: Job, bulk_corpus: Corpus) -> None:
 
 
 def test_job_goes_on(job: Job, bulk_corpus: Corpus) -> None:
-    """After a failure there is no output; the next job translates what is missing and nothing else."""
+    """After a failure there is no output; the next job translates only what is missing."""
     with pytest.raises(ClusterError):
         job.run(bulk_corpus.file, OneWorker(lives=15))
     assert not job.out.exists()
@@ -93,7 +93,7 @@ def test_job_goes_on(job: Job, bulk_corpus: Corpus) -> None:
 
 
 def test_only_what_has_changed_is_done_again(job: Job, bulk_corpus: Corpus, tmp_path: Path) -> None:
-    """A corpus that has been mended between two jobs keeps the translations of all that it still says."""
+    """If a corpus is edited between two jobs, the parts that have not changed keep their translations."""
     with pytest.raises(ClusterError):
         job.run(bulk_corpus.file, OneWorker(lives=39))
     lines = bulk_corpus.file.read_text(encoding="utf-8").split("\n")
@@ -103,7 +103,7 @@ def test_only_what_has_changed_is_done_again(job: Job, bulk_corpus: Corpus, tmp_
 
 
 def test_another_model_begins_anew(job: Job, bulk_corpus: Corpus, tmp_path: Path) -> None:
-    """What one model has translated is not taken for another one's."""
+    """Translations of one model are not taken for those of another."""
     with pytest.raises(ClusterError):
         job.run(bulk_corpus.file, OneWorker(lives=15))
     other = make_bundle(tmp_path / "other", SentenceConfig())
@@ -111,7 +111,7 @@ def test_another_model_begins_anew(job: Job, bulk_corpus: Corpus, tmp_path: Path
 
 
 def test_refused_sentences_stop_nobody_else(narrow_job: Job, tmp_path: Path) -> None:
-    """Sentences that cannot be translated are named at the end; once mended, only their parts are done again."""
+    """Sentences that cannot be translated are named at the end; once corrected, only their parts are done again."""
     corpus = tmp_path / "corpus.ja"
     good = "から。\n" * 10 + "\n"
     corpus.write_text(f"きく。\n{good}{UNFIT}\n{good}{good}かも。\n{UNFIT}\n", encoding="utf-8")
@@ -129,7 +129,7 @@ def test_refused_sentences_stop_nobody_else(narrow_job: Job, tmp_path: Path) -> 
 
 
 def test_what_stands_there_twice_is_named_twice(narrow_job: Job, tmp_path: Path) -> None:
-    """It is one part that cannot be translated, at two places; progress comes to the whole corpus all the same."""
+    """A part that occurs twice is attempted once and named at both places; progress adds up to the whole corpus."""
     corpus = tmp_path / "corpus.ja"
     same = "から。\n" * 9 + f"{UNFIT}\n\n"
     corpus.write_text(same + "かも。\n" * 10 + "\n" + same, encoding="utf-8")

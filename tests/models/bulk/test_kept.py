@@ -1,4 +1,4 @@
-"""Translations of parts outlive the job that made them, until the output is whole."""
+"""Translations of parts outlive the job that made them, until the output is complete."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +15,7 @@ def part(key: str) -> Part:
 
 
 def test_parts_are_joined_in_order(tmp_path: Path) -> None:
-    """The output has the parts in the corpus's order, as often as they stand there, and nothing is left beside it."""
+    """The output has the parts as the corpus does, in order and repeated, and nothing is left beside it."""
     kept = KeptTranslations(tmp_path / "out")
     kept.keep("b", "bi\n")
     kept.keep("a", "ai\n\n")
@@ -36,13 +36,13 @@ def test_what_was_kept_is_found_again(tmp_path: Path) -> None:
 
 
 def test_outputs_beside_each_other_keep_their_own(tmp_path: Path) -> None:
-    """Also those whose names differ only in what ends them."""
+    """This holds even if their names differ only in the suffix."""
     KeptTranslations(tmp_path / "out.en").keep("a", "ai\n")
     assert part("a") not in KeptTranslations(tmp_path / "out.de")
 
 
 def test_two_commands_may_keep_the_same_parts(tmp_path: Path) -> None:
-    """Neither ends the other, and what they keep is whole."""
+    """They do not disturb each other, and the part is whole at any time."""
     text = "ai\n" * 10_000
 
     def keep(_: int) -> None:
@@ -55,7 +55,7 @@ def test_two_commands_may_keep_the_same_parts(tmp_path: Path) -> None:
 
 
 def test_output_is_whole_or_absent(tmp_path: Path) -> None:
-    """When a part cannot be read, what was there before stays as it was, and nothing that was kept is lost."""
+    """If a part cannot be read, the earlier output stays as it was, and nothing that was kept is lost."""
     (tmp_path / "out").write_text("before")
     kept = KeptTranslations(tmp_path / "out")
     kept.keep("a", "ai\n")
@@ -66,7 +66,7 @@ def test_output_is_whole_or_absent(tmp_path: Path) -> None:
 
 
 def test_files_of_others_stay(tmp_path: Path) -> None:
-    """Only what a job has put there is removed."""
+    """Only files that a job has put there are removed."""
     kept = KeptTranslations(tmp_path / "out")
     kept.keep("a", "ai\n")
     (tmp_path / "out.parts" / "notes").write_text("mine")

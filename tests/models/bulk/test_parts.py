@@ -1,4 +1,4 @@
-"""A corpus is divided after documents, and each part is known by what it says and how it is to be translated."""
+"""A corpus is divided between documents; a part's key depends on its text and on how it is to be translated."""
 
 import gzip
 from pathlib import Path
@@ -22,12 +22,12 @@ def write(folder: Path, text: str, how: str = "how") -> CorpusFile:
 
 
 def texts(corpus: CorpusFile, parts: list[Part]) -> list[str]:
-    """What stands in the parts."""
+    """The texts of the parts."""
     return [corpus.read(part).decode() for part in parts]
 
 
 def test_parts_are_whole_documents(tmp_path: Path) -> None:
-    """A part ends with the first document that fills it, and says where it is and how much is in it."""
+    """A part ends with the document that fills it, and knows its first line and how many sentences it has."""
     corpus = write(tmp_path, TEXT)
     parts = list(corpus.parts(2))
     assert texts(corpus, parts) == ["\n\n一。\n二。\n\n", "三。\n\n\n四。\n五。\n六。\n\n", "七。\n\n\n"]
@@ -39,7 +39,7 @@ def test_parts_are_whole_documents(tmp_path: Path) -> None:
 @settings(max_examples=60)
 @given(lines=lines, least=st.integers(1, 6), mark=st.sampled_from(["", "\ufeff"]), end=st.sampled_from(["", "\n"]))
 def test_parts_are_the_corpus(tmp_path: Path, lines: list[str], least: int, mark: str, end: str) -> None:
-    """However a corpus is laid out, its parts are all of it; each but the last is full, and none cuts a document."""
+    """However a corpus is laid out, its parts add up to it; all but the last are full, and none cuts a document."""
     text = "\n".join(lines) + end
     corpus = write(tmp_path, mark + text)
     parts = list(corpus.parts(least))
@@ -52,7 +52,7 @@ def test_parts_are_the_corpus(tmp_path: Path, lines: list[str], least: int, mark
 
 
 def test_key_is_of_text_and_settings(tmp_path: Path) -> None:
-    """Equal texts that are translated alike have one key, wherever they stand; any other has its own."""
+    """Equal texts to be translated in the same way share a key, wherever they are; all others have another."""
     first, second, third = write(tmp_path, "一。\n\n一。\n\n二。\n\n").parts(1)
     assert first.key == second.key != third.key
     (otherwise, *_) = write(tmp_path, "一。\n\n", how="otherwise").parts(1)
@@ -70,7 +70,7 @@ def test_corpus_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
 
 
 def test_corpus_is_read_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What reads it on a cluster has been started in another one than the command, which names it as it was given."""
+    """Workers of a cluster run in another folder than the command, whose messages name the corpus as it was given."""
     monkeypatch.chdir(tmp_path)
     Path("corpus.ja").write_text(TEXT, encoding="utf-8")
     with CorpusFile.open(Path("corpus.ja"), "how") as corpus:
@@ -83,7 +83,7 @@ def test_corpus_is_read_from_any_folder(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(("line", "message"), [(b"\xff", "not valid UTF-8"), (b"a" * 5000, "5000 characters")])
 def test_bad_line_is_named(tmp_path: Path, line: bytes, message: str) -> None:
-    """A line that cannot be a sentence is found before anything is translated."""
+    """A line that cannot be a sentence is found while the corpus is divided, before anything is translated."""
     file = tmp_path / "corpus.ja"
     file.write_bytes("一。\n\n".encode() + line + b"\n")
     with pytest.raises(DataError, match=rf"corpus\.ja:3: .*{message}"):
@@ -91,7 +91,7 @@ def test_bad_line_is_named(tmp_path: Path, line: bytes, message: str) -> None:
 
 
 def test_compressed_corpus_is_the_same(tmp_path: Path) -> None:
-    """Whether a corpus is compressed makes no difference."""
+    """Compression makes no difference to parts and texts."""
     expected = list(write(tmp_path, TEXT).parts(2))
     packed = tmp_path / "corpus.ja.gz"
     packed.write_bytes(gzip.compress(TEXT.encode()))
@@ -102,7 +102,7 @@ def test_compressed_corpus_is_the_same(tmp_path: Path) -> None:
 
 
 def test_compressed_corpus_whose_name_does_not_say_so_is_refused(tmp_path: Path) -> None:
-    """By what is wrong with it, as without a cluster: not by a byte of it that is no text."""
+    """As without a cluster, the error says that it is compressed, not that some byte is no text."""
     packed = tmp_path / "corpus.ja"
     packed.write_bytes(gzip.compress(TEXT.encode()))
     with CorpusFile.open(packed, "how") as corpus, pytest.raises(DataError, match=r"corpus\.ja: is compressed by gzip"):
@@ -115,7 +115,7 @@ def test_compressed_corpus_whose_name_does_not_say_so_is_refused(tmp_path: Path)
     ids=["cut", "plain", "other bytes"],
 )
 def test_damaged_corpus_is_refused_by_its_name(tmp_path: Path, damaged: bytes) -> None:
-    """One that has been cut, is not compressed at all, or has other bytes than were compressed."""
+    """It has been cut short, is not compressed at all, or is corrupted."""
     packed = tmp_path / "corpus.ja.gz"
     packed.write_bytes(damaged)
     with pytest.raises(DataError, match=r"corpus\.ja\.gz: cannot be read"), CorpusFile.open(packed, "how"):

@@ -1,4 +1,4 @@
-"""A worker translates whole documents as `translate` does, line for line, and says what it cannot."""
+"""A worker translates whole documents as `translate` does, line for line, and names what it cannot translate."""
 
 import json
 from dataclasses import replace
@@ -20,7 +20,7 @@ from tests.support.bundles import UNFIT, make_bundle
 
 
 def worker(settings: Settings, attempts: int = 0) -> PartTranslator:
-    """One to which every part comes after so many attempts."""
+    """A worker that gets every part after so many attempts at it."""
     return PartTranslator(settings, lambda _: attempts)
 
 
@@ -30,20 +30,20 @@ def row(text: str, line: int = 1) -> dict[str, Any]:
 
 
 def test_part_is_translated_line_for_line(bulk_bundle: Path, bulk_corpus: Corpus) -> None:
-    """A part gives the lines that `translate` gives, empty where they are."""
+    """The translation of a part is what `translate` gives, including empty lines."""
     found = worker(settings_of(bulk_bundle))(row(bulk_corpus.file.read_text(encoding="utf-8")))
     assert found == {"key": "k", "sentences": 3, "text": bulk_corpus.expected, "refused": ""}
 
 
 def test_documents_that_read_their_translations(tmp_path: Path) -> None:
-    """A model that reads the whole source and the translation so far gets both of the document, and of no other."""
+    """A model that reads the whole source and the translation so far gets both of its own document alone."""
     bundle = make_bundle(tmp_path / "bundle", GlobalLocalConfig(block_sentences=4), max_length=64)
     corpus = make_corpus(tmp_path / "corpus.ja", bundle, 6)
     assert worker(settings_of(bundle))(row(corpus.file.read_text(encoding="utf-8")))["text"] == corpus.expected
 
 
 def test_layout_of_lines(bulk_bundle: Path) -> None:
-    """Only a line feed ends a line; what is nothing but space is empty, and a part need not have a sentence."""
+    """Only a line feed ends a line; a line of nothing but whitespace is empty; a part may have no sentence."""
     translate = worker(settings_of(bulk_bundle))
     text = translate(row("から。\r\n\u3000\n きく。\u2028から。 \n\n"))["text"]
     assert [bool(line) for line in text.split("\n")] == [True, False, True, False, False]
@@ -52,7 +52,7 @@ def test_layout_of_lines(bulk_bundle: Path) -> None:
 
 @pytest.mark.parametrize("context", ["empty", "none"])
 def test_context_may_be_left_out(bulk_bundle: Path, bulk_corpus: Corpus, context: Any) -> None:
-    """Without context every sentence is translated as if it stood alone."""
+    """Without context, every sentence is translated as if it were alone."""
     options = Options("sentence" if context == "none" else "direct", beam_size=1)
     settings = replace(settings_of(bulk_bundle), options=options, replacement=Replacement(context))
     translate, lines = worker(settings), bulk_corpus.file.read_text(encoding="utf-8").split("\n")[1:6]
@@ -62,7 +62,7 @@ def test_context_may_be_left_out(bulk_bundle: Path, bulk_corpus: Corpus, context
 
 
 def test_what_a_memory_has_is_not_translated(bulk_bundle: Path) -> None:
-    """All else is, as it would be without one: what precedes is read all the same."""
+    """All else is translated as without a memory: a sentence that it has is still read as context."""
     settings, text = settings_of(bulk_bundle), "から。\nきく。\n\nきく。\n"
     without = worker(settings)(row(text))["text"].splitlines()
     found = worker(replace(settings, segments=(Segment("から。", "Since."),)))(row(text))["text"].splitlines()
@@ -70,7 +70,7 @@ def test_what_a_memory_has_is_not_translated(bulk_bundle: Path) -> None:
 
 
 def test_translations_depend_on_the_program(bulk_bundle: Path, tmp_path: Path) -> None:
-    """What was kept by another version of it, with code that differs in any file, is not taken for this one's."""
+    """What another version of the program has kept, with different code in any file, is not taken for this one's."""
     (tmp_path / "engine").mkdir()
     (code := tmp_path / "engine" / "runtime.py").write_text("one = 1\n", encoding="utf-8")
     before = sha256_of_program(tmp_path)
@@ -90,7 +90,7 @@ def test_sentences_that_are_refused(narrow_bundle: Path) -> None:
 
 
 def test_part_that_ends_workers_is_given_up(bulk_bundle: Path) -> None:
-    """A part that was begun too often is refused and not touched, so that it does not end this worker too."""
+    """A part that was started too often is refused and not touched, so that it does not kill this worker, too."""
     settings = settings_of(bulk_bundle)
     assert worker(settings, ATTEMPTS - 1)(row("から。\n"))["text"]
     found = worker(settings, ATTEMPTS)(row("から。\n", line=7))
@@ -99,25 +99,25 @@ def test_part_that_ends_workers_is_given_up(bulk_bundle: Path) -> None:
 
 
 def test_another_bundle_is_refused(bulk_bundle: Path) -> None:
-    """A node that has another bundle at the same place translates nothing with it."""
+    """A node that has another bundle at the same path refuses to translate."""
     with pytest.raises(BundleError, match="the bundle on this node is not"):
         worker(replace(settings_of(bulk_bundle), fingerprint="0" * 64))
 
 
 def test_another_program_is_refused(bulk_bundle: Path) -> None:
-    """A node with another version of the program, which may translate otherwise, translates nothing."""
+    """A node with another version of the program, which may translate differently, refuses to translate."""
     with pytest.raises(ClusterError, match="the program on this node is not"):
         worker(replace(settings_of(bulk_bundle), program="0" * 64))
 
 
 def test_option_is_refused_before_any_part(bulk_bundle: Path) -> None:
-    """What the bundle does not offer is said when the worker starts."""
+    """An option that the bundle does not offer is refused when the worker starts."""
     with pytest.raises(UnsupportedOptionError, match="beam_size 60"):
         worker(replace(settings_of(bulk_bundle), options=Options(beam_size=60)))
 
 
 def test_key_is_of_what_matters(bulk_bundle: Path) -> None:
-    """Another place or number of threads gives the same translations; another beam, context or arithmetic does not."""
+    """The key is the same for any path and number of threads, but depends on all that may change translations."""
     settings = settings_of(bulk_bundle)
     assert replace(settings, bundle=Path("/elsewhere"), threads=4).key == settings.key
     others: list[dict[str, Any]] = [

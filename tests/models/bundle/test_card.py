@@ -1,4 +1,4 @@
-"""The model card says in words what the manifest says, and lies in every bundle."""
+"""Every bundle has a model card, which says in words what the manifest says."""
 
 from pathlib import Path
 
@@ -17,13 +17,13 @@ each_shipped = pytest.mark.parametrize("bundle", sorted(PRETRAINED.iterdir()), i
 
 @each_shipped
 def test_shipped_card_is_what_its_manifest_says(bundle: Path) -> None:
-    """Nobody has to keep the two alike by hand."""
+    """The card is generated, so nobody has to keep the two consistent by hand."""
     assert (bundle / CARD).read_text(encoding="utf-8") == model_card(Manifest.load(bundle))
 
 
 @each_shipped
 def test_shipped_card_tells_what_a_user_must_know(bundle: Path) -> None:
-    """Data, licence, scores, limits, intended use; nothing of it is left unsaid."""
+    """Intended use, data, licence, scores and limits are all stated, and none as unknown."""
     card = (bundle / CARD).read_text(encoding="utf-8")
     for section in ("Intended use", "Training data", "Licence", "Scores", "Limits"):
         assert f"## {section}\n" in card
@@ -33,7 +33,7 @@ def test_shipped_card_tells_what_a_user_must_know(bundle: Path) -> None:
 
 
 def test_export_writes_a_card(tmp_path: Path) -> None:
-    """Beside the files that the manifest lists; the bundle is as whole as without."""
+    """It is not among the files that the manifest lists, and the bundle still passes verification."""
     bundle = make_bundle(tmp_path / "tiny")
     manifest = Manifest.load(bundle)
     assert (bundle / CARD).read_text(encoding="utf-8") == model_card(manifest)
@@ -51,7 +51,7 @@ def test_what_the_makers_do_not_say_is_said_to_be_unknown() -> None:
 
 
 def test_a_card_says_what_is_read() -> None:
-    """Sentences before and after, their translations, and blocks."""
+    """Cards tell of sentences before and after, their translations, and blocks, or of the sentence alone."""
     window = ContextWindow(kind="block", size=19, following=19)
     changes = {"window": window, "reads_target_context": True, "serves_sessions": False}
     card = model_card(Manifest.load(SHIPPED).model_copy(update=changes))

@@ -57,13 +57,13 @@ def convert(model: TranslationModel, folder: Path, quantization: Any = "float32"
 
 
 def strings(sequences: list[list[int]], prefix: str) -> list[list[str]]:
-    """Ids as CTranslate2 takes them."""
+    """Ids as pieces, which CTranslate2 takes."""
     vocabulary = pieces(prefix, 50)
     return [[vocabulary[i] for i in sequence] for sequence in sequences]
 
 
 def prefixes_of(model: TranslationModel) -> tuple[str, str]:
-    """How the pieces of both vocabularies begin."""
+    """The prefixes of the pieces of both vocabularies."""
     return ("p", "p") if model.backbone.config.embeddings == "shared" else ("s", "t")
 
 
@@ -75,14 +75,14 @@ def torch_log_probabilities(model: TranslationModel) -> list[list[float]]:
 
 
 def converted_log_probabilities(translator: ctranslate2.Translator, model: TranslationModel) -> list[list[float]]:
-    """The same in CTranslate2."""
+    """The same log-probabilities in CTranslate2."""
     source, target = prefixes_of(model)
     return [found.log_probs for found in translator.score_batch(strings(SOURCES, source), strings(TARGETS, target))]
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values())) or "default")
 def test_probabilities_are_those_of_torch(variant: dict[str, Any], tmp_path: Path) -> None:
-    """In float32, every token of a translation has in CTranslate2 the log-probability that it has in torch."""
+    """In float32, every token of a translation has the same log-probability in CTranslate2 as in torch."""
     model = make_model(**variant)
     found = converted_log_probabilities(convert(model, tmp_path), model)
     for ours, theirs in zip(torch_log_probabilities(model), found, strict=True):
@@ -136,7 +136,7 @@ def test_positions_end_where_the_table_ends(tmp_path: Path) -> None:
 def test_odd_pieces_do_not_shift_ids(tmp_path: Path) -> None:
     """Pieces that repeat, are empty, or look like something else keep their own embeddings."""
     odd = pieces("p", 40)
-    odd[5:11] = ["", "p12", "\n", '"', "\u2581", "</s>x"]  # p12 is there twice
+    odd[5:11] = ["", "p12", "\n", '"', "\u2581", "</s>x"]  # p12 occurs twice
     model = make_model()
     convert_backbone(model.backbone, odd, odd, tmp_path, "float32")
     tokens = vocabulary_tokens(odd)
@@ -154,7 +154,7 @@ def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values())) or "default")
 def test_what_was_converted_comes_back(variant: dict[str, Any], tmp_path: Path) -> None:
-    """Every weight by its name: in float32 to the bit, in float16 as that has it, and a row of int8 to half a step."""
+    """Every weight is read back by its name: float32 exactly, float16 as rounded, int8 to half a step of its row."""
     model = make_model(**variant)
     trained = {name: parameter.detach() for name, parameter in model.backbone.named_parameters()}
     found = {}
@@ -173,7 +173,7 @@ def test_what_was_converted_comes_back(variant: dict[str, Any], tmp_path: Path) 
 
 
 def test_what_was_rounded_is_rounded_to_the_same_again(tmp_path: Path) -> None:
-    """So no weight moves further away with each export; scales may differ in the last bit."""
+    """So weights do not drift with repeated exports; only scales may differ, in the last bit."""
     model = make_model()
     read = []
     for name in ("once", "twice"):
@@ -197,7 +197,7 @@ def test_what_was_rounded_is_rounded_to_the_same_again(tmp_path: Path) -> None:
 def test_a_file_of_something_else_is_refused(
     damage: Callable[[bytes], bytes] | None, problem: str, tmp_path: Path
 ) -> None:
-    """Cut short, of another release, of another model, or not there."""
+    """A file that is empty, cut short, in another format version, of another model, or missing is refused."""
     model = make_model()
     convert(model, tmp_path)
     file = tmp_path / "model.bin"

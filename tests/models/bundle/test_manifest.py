@@ -18,7 +18,7 @@ from models.training.checkpoints import load_checkpoint
 
 @pytest.fixture
 def copy(bundle: Path, tmp_path: Path) -> Path:
-    """A copy of a bundle, to be damaged."""
+    """A copy of a bundle, for a test to damage."""
     return Path(shutil.copytree(bundle, tmp_path / "copy"))
 
 
@@ -30,7 +30,7 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
 
 
 def test_what_was_learnt_with_following_sentences_serves_no_documents_that_grow(checkpoint: Path) -> None:
-    """Unless it was learnt without them, too."""
+    """A model serves sessions only if it has learnt without following sentences, if only some of the time."""
     trained = load_checkpoint(checkpoint)
     serves = {
         causal: describe(
@@ -115,7 +115,7 @@ def test_an_unknown_format_version_is_refused(copy: Path, version: Any) -> None:
     ],
 )
 def test_a_malformed_manifest_is_refused(copy: Path, edit: Callable[[dict[str, Any]], Any], reason: str) -> None:
-    """What is missing, wrong or unknown is named: a path out of the bundle, a name by which no service unloads it."""
+    """What is missing, wrong or unknown is named, such as a path out of the bundle or a name no service can unload."""
     change(copy, edit)
     with pytest.raises(BundleError, match=f"manifest.json is malformed: .*{reason}"):
         Manifest.load(copy)
@@ -126,14 +126,14 @@ def test_a_malformed_manifest_is_refused(copy: Path, edit: Callable[[dict[str, A
     [(b"{", "is not JSON"), (b"\xff{}", "is not JSON"), (b"[1]", "is not a mapping"), (b"[" * 100_000, "is not JSON")],
 )
 def test_a_manifest_that_is_not_a_mapping_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
-    """Broken JSON, broken UTF-8, a list, and nesting without end are refused alike."""
+    """Broken JSON, broken UTF-8, a list, and deep nesting are refused alike."""
     (tmp_path / "manifest.json").write_bytes(content)
     with pytest.raises(BundleError, match=f"manifest.json {reason}"):
         Manifest.load(tmp_path)
 
 
 def test_a_folder_without_manifest_is_no_bundle(tmp_path: Path) -> None:
-    """An empty folder, a missing one, a file, and the folder of a run, whose checkpoint may be meant."""
+    """An empty folder, a missing one, a file, and the folder of a run, for which the error suggests its checkpoint."""
     (tmp_path / "file").touch()
     (tmp_path / "run" / "final").mkdir(parents=True)
     for name, reason in (
@@ -147,7 +147,7 @@ def test_a_folder_without_manifest_is_no_bundle(tmp_path: Path) -> None:
 
 
 def test_a_manifest_is_read_without_torch(bundle: Path) -> None:
-    """A process that reads manifests and makes requests loads neither torch nor CTranslate2."""
+    """A process that reads manifests and makes requests loads neither torch, CTranslate2 nor SentencePiece."""
     program = f"""
 import sys
 from pathlib import Path

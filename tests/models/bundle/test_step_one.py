@@ -36,12 +36,12 @@ def trained(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def trains_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An architecture that declares the backbone, too, for step two."""
+    """Have the architecture declare the backbone as trained in step two, too."""
     monkeypatch.setattr(DocTransformer, "trains", lambda self, parameter: True)
 
 
 def test_a_backbone_that_was_frozen_is_shared(trained: Path) -> None:
-    """Where step two leaves the backbone alone, there is one copy of its weights."""
+    """If step two leaves the backbone alone, there is one copy of its weights."""
     checkpoint = load_checkpoint(trained)
     model = load_model(checkpoint)
     sentence = sentence_model_of(checkpoint, model)
@@ -77,7 +77,7 @@ def test_a_backbone_that_was_unfrozen_is_not_the_sentence_model(trained: Path, t
 
 
 def test_sentence_model_of_a_fourth_step_is_that_of_the_first(trained: Path, tmp_path: Path) -> None:
-    """Steps that go on with everything have it from the one before them, however many there are."""
+    """A step that takes over everything has the sentence model of the step before, however many there are."""
     folder, two = trained, load_checkpoint(trained)  # the backbone of step one, which step two leaves as it is
     for number in (3, 4):
         before = load_checkpoint(folder)
@@ -122,11 +122,11 @@ def test_a_model_from_scratch_has_no_sentence_model(trained: Path, tmp_path: Pat
     assert runtime.translate([REQUEST], Options())[0].tokens > 0
     with pytest.raises(UnsupportedOptionError, match="offers direct"):
         runtime.translate([REQUEST], Options("sentence"))
-    self_test(runtime)  # without which no worker serves it
+    self_test(runtime)  # no worker serves a bundle that fails it
 
 
 def test_another_sentence_model_beside_a_context_model(tmp_path: Path) -> None:
-    """Export takes the one that is named, such as one that was trained on for as long."""
+    """Export takes the one that is named, such as one that was trained for as long as the context model."""
     two, beside = make_checkpoint(tmp_path / "two"), make_checkpoint(tmp_path / "beside", SentenceConfig())
     checkpoint = load_checkpoint(beside)
     moved = {n: w + 0.5 if n == "backbone.encoder_norm.bias" else w for n, w in checkpoint.weights.items()}
@@ -144,7 +144,7 @@ def test_another_sentence_model_beside_a_context_model(tmp_path: Path) -> None:
 
 
 def test_a_tuned_backbone_can_be_the_sentence_model(trained: Path, tmp_path: Path) -> None:
-    """Where a third step has moved it, export takes it when the checkpoint itself is named."""
+    """If the checkpoint itself is named, export takes its backbone, even if a later step has changed that."""
     export_bundle(trained, tmp_path / "bundle", "float32", documents=documents(), sentence=trained)
     checkpoint = load_checkpoint(trained)
     bare = sentence_model(load_model(checkpoint))
@@ -157,7 +157,7 @@ def test_a_tuned_backbone_can_be_the_sentence_model(trained: Path, tmp_path: Pat
 
 
 def test_a_sentence_model_that_does_not_fit_is_refused(tmp_path: Path) -> None:
-    """One with other vocabularies, with fewer positions, or of other languages; there is no bundle then."""
+    """One with other vocabularies, fewer positions or other languages is refused, and no bundle is written."""
     two = make_checkpoint(tmp_path / "two")
     joint = make_checkpoint(tmp_path / "joint", SentenceConfig(), embeddings="shared")
     short = make_checkpoint(tmp_path / "short", SentenceConfig(), max_length=48)
@@ -175,7 +175,7 @@ def test_a_sentence_model_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("trains_everything")
 def test_a_step_one_that_was_trained_anew_is_not_the_sentence_model(trained: Path, tmp_path: Path) -> None:
-    """What lies in its place now may be anything: the model translates with context only."""
+    """The checkpoint that is now in its place may be of anything, so asking for the sentence model is an error."""
     checkpoint = load_checkpoint(trained)
     began = replace(checkpoint, progress=replace(checkpoint.progress, init="another checksum"))
     with pytest.raises(CheckpointError, match="has been trained again since"):
@@ -184,7 +184,7 @@ def test_a_step_one_that_was_trained_anew_is_not_the_sentence_model(trained: Pat
 
 @pytest.mark.usefixtures("trains_everything")
 def test_a_model_with_other_words_is_not_the_sentence_model(trained: Path, tmp_path: Path) -> None:
-    """Step two may begin with an encoder alone, and have a target vocabulary of its own."""
+    """Step two may start from an encoder alone, and have a target vocabulary of its own."""
     checkpoint = load_checkpoint(trained)
     exchanged = replace(checkpoint, tokenizer=Tokenizer(checkpoint.tokenizer.target, checkpoint.tokenizer.source))
     assert sentence_model_of(exchanged, load_model(checkpoint)) is None

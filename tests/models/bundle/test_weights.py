@@ -1,4 +1,4 @@
-"""Weights as they are stored: what comes back of them, and what decodes with it."""
+"""Weights as they are stored: how exactly they come back, and how models score with them."""
 
 import shutil
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def rounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(rounded: Path, tmp_path: Path) -> Path:
-    """A copy of both, to be changed."""
+    """A copy of the bundle and its checkpoint, for a test to change."""
     shutil.copytree(rounded.with_name("bundle.checkpoint"), tmp_path / "bundle.checkpoint")
     return Path(shutil.copytree(rounded, tmp_path / "bundle"))
 
@@ -55,18 +55,18 @@ def requests(runtime: Runtime) -> list[TranslationRequest]:
 
 
 def run_of(checkpoint: Checkpoint, folder: Path) -> RunConfig:
-    """The run of a checkpoint, as somebody has it who has nothing but its configuration."""
+    """The run of a checkpoint, as somebody has it who has only its configuration."""
     tokenizer = checkpoint.config.tokenizer.model_copy(update={"path": folder / "tokenizer"})
     return checkpoint.config.model_copy(update={"output": folder / "run", "tokenizer": tokenizer})
 
 
 def same(ones: Stored, others: Stored) -> bool:
-    """Whether two models have equal tensors of equal names, to the bit."""
+    """Whether two models have tensors of the same names that are equal to the bit."""
     return ones.keys() == others.keys() and all(torch.equal(ones[name], others[name]) for name in ones)
 
 
 def test_floats_come_back_as_they_were(model: TranslationModel, tmp_path: Path) -> None:
-    """In float32 to the bit, in float16 as float16 has them."""
+    """In float32 to the bit, in float16 as rounded to it."""
     trained = weights_of(model)
     write_weights(tmp_path, trained, "float32")
     assert same(read_weights(tmp_path), trained)
@@ -75,7 +75,7 @@ def test_floats_come_back_as_they_were(model: TranslationModel, tmp_path: Path) 
 
 
 def test_matrices_come_back_to_half_a_step(model: TranslationModel, tmp_path: Path) -> None:
-    """A step is the 127th part of a row's largest element; what is no matrix comes back to the bit."""
+    """A step is 1/127 of a row's largest element; tensors that are no matrices come back to the bit."""
     trained = weights_of(model)
     write_weights(tmp_path, trained, "int8")
     stored, found = load_file(tmp_path / WEIGHTS), read_weights(tmp_path)
@@ -98,7 +98,7 @@ def test_what_was_rounded_is_stored_as_it_is(rounded: Path, tmp_path: Path) -> N
 
 
 def test_what_is_no_number_stays_none(model: TranslationModel, tmp_path: Path) -> None:
-    """In its row, so that the self-tests find it."""
+    """The whole row of a NaN comes back as NaN, and nothing else, so that the self-tests find it."""
     trained = {name: tensor.clone() for name, tensor in weights_of(model).items()}
     trained[MATRIX][3, 5] = float("nan")
     write_weights(tmp_path, trained, "int8")
@@ -120,7 +120,7 @@ def test_what_is_no_number_stays_none(model: TranslationModel, tmp_path: Path) -
 def test_in_int8_a_bundle_scores_as_its_checkpoint(
     tmp_path: Path, architecture: ArchitectureConfig, embeddings: str
 ) -> None:
-    """To the bit: linear layers have the very same integers and scales. Embeddings are compared as they are stored."""
+    """Equal to the bit, as linear layers have the very same integers and scales; embeddings are taken as stored."""
     values = {"embeddings": embeddings, "max_length": 96}
     bundle = make_bundle(tmp_path / "bundle", architecture, own_backbone=False, **values)
     checkpoint, stored = load_checkpoint(tmp_path / "bundle.checkpoint"), read_weights(bundle)
@@ -138,7 +138,7 @@ def test_in_int8_a_bundle_scores_as_its_checkpoint(
 
 @NEEDS_INT8
 def test_in_int8_a_bundle_with_its_own_backbone_scores_nearly_so(tmp_path: Path) -> None:
-    """CTranslate2's scales may come back otherwise in their last bit, and nothing else."""
+    """Scores differ a little: CTranslate2's scales may come back different in their last bit."""
     bundle = make_bundle(tmp_path / "bundle", max_length=96)
     checkpoint = load_checkpoint(tmp_path / "bundle.checkpoint")
     model = load_model(checkpoint)
@@ -151,7 +151,7 @@ def test_in_int8_a_bundle_with_its_own_backbone_scores_nearly_so(tmp_path: Path)
 
 
 def test_floats_in_an_int8_bundle_are_read(copy: Path, tmp_path: Path) -> None:
-    """A bundle from before matrices were in int8 has float16, scores as one in float16, and can be trained on from."""
+    """A bundle from before matrices were in int8 has them in float16, scores accordingly, and can be trained on."""
     checkpoint = load_checkpoint(copy.with_name("bundle.checkpoint"))
     old = {name: tensor.half() for name, tensor in checkpoint.weights.items()}
     replace_weights(copy, old)
@@ -166,49 +166,49 @@ def test_floats_in_an_int8_bundle_are_read(copy: Path, tmp_path: Path) -> None:
 
 
 def test_an_int8_bundle_is_trained_on_as_it_is_stored(copy: Path, tmp_path: Path) -> None:
-    """The checkpoint made of it has its rounded weights, in floats."""
+    """The checkpoint unpacked from it has its rounded weights, as floats."""
     config = run_of(load_checkpoint(copy.with_name("bundle.checkpoint")), tmp_path)
     assert same(load_checkpoint(unpack_bundle(copy, config)).weights, read_weights(copy))
 
 
 def without_scales(stored: Stored) -> None:
-    """The scales are gone."""
+    """Remove the scales."""
     del stored[SCALES]
 
 
 def with_too_few_scales(stored: Stored) -> None:
-    """A row has none."""
+    """Remove the scale of one row."""
     stored[SCALES] = stored[SCALES][1:].clone()
 
 
 def with_one_scale(stored: Stored) -> None:
-    """For all rows together."""
+    """Give all rows a single scale."""
     stored[SCALES] = stored[SCALES].max()
 
 
 def with_integers_as_scales(stored: Stored) -> None:
-    """No floats."""
+    """Make the scales integers."""
     stored[SCALES] = stored[SCALES].int()
 
 
 def with_a_vector_in_int8(stored: Stored) -> None:
-    """What has no rows."""
+    """Store a vector, which has no rows, in int8."""
     stored[VECTOR] = stored[VECTOR].to(torch.int8)
     stored[f"{VECTOR}.scales"] = torch.ones(len(stored[VECTOR]))
 
 
 def with_a_number_in_int8(stored: Stored) -> None:
-    """What has no dimensions at all."""
+    """Store a number, which has no dimensions at all, in int8."""
     stored[VECTOR], stored[f"{VECTOR}.scales"] = torch.tensor(1, dtype=torch.int8), torch.tensor(1.0)
 
 
 def with_longer_integers(stored: Stored) -> None:
-    """Of another type than int8."""
+    """Store a matrix in another integer type than int8."""
     stored[MATRIX] = stored[MATRIX].short()
 
 
 def with_scales_of_floats(stored: Stored) -> None:
-    """For a matrix that needs none."""
+    """Store a matrix as floats, but keep its scales."""
     stored[MATRIX] = stored[MATRIX].float()
 
 
@@ -228,7 +228,7 @@ def with_scales_of_floats(stored: Stored) -> None:
 def test_what_does_not_fit_together_is_refused(
     copy: Path, tmp_path: Path, damage: Callable[[Stored], None], problem: str
 ) -> None:
-    """To be served and to be unpacked, in a sentence that names the tensor."""
+    """Loading and unpacking both fail with an error that names the tensor."""
     config = run_of(load_checkpoint(copy.with_name("bundle.checkpoint")), tmp_path)
     stored = load_file(copy / WEIGHTS)
     damage(stored)
@@ -240,7 +240,7 @@ def test_what_does_not_fit_together_is_refused(
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    """Cut short, or not there."""
+    """A file without weights, or a missing one, is refused."""
     for content in (b"no weights", None):
         (tmp_path / WEIGHTS).unlink(missing_ok=True)
         if content is not None:

@@ -1,4 +1,4 @@
-"""The figures and the picture of `bench` are where they were asked for."""
+"""`bench` writes its figures and its picture to where it is asked to."""
 
 import json
 import os
@@ -33,7 +33,7 @@ ROW = Row(
 
 @pytest.mark.parametrize(("asked", "name"), [("speeds", "speeds"), ("speeds.png", "speeds"), ("0.2", "0.2")])
 def test_only_the_ending_of_a_picture_is_exchanged(asked: str, name: str, tmp_path: Path) -> None:
-    """Two releases' pictures do not become one file."""
+    """Only an ending such as .png is exchanged: pictures named after releases, such as 0.2, do not become one file."""
     _draw([ROW], tmp_path / asked)
     assert {file.name for file in tmp_path.iterdir()} == {f"{name}.png", f"{name}.svg"}
 
@@ -44,7 +44,7 @@ def test_every_way_has_its_line() -> None:
 
 
 def test_figures_are_written_though_nobody_reads_the_tables(tmp_path: Path) -> None:
-    """As `| head` ends them: there is one for each architecture, each with a line of its own above it."""
+    """As `| head` closes them early: there is a table for each architecture, each with a line above it."""
     program = (
         "import sys; from dataclasses import replace; from models.__main__ import main\n"
         "from models.commands import benchmarks; from tests.models.commands.test_benchmarks import ROW\n"

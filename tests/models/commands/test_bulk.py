@@ -35,13 +35,13 @@ def test_options_that_do_not_go_together(options: tuple[str, ...], message: str)
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
-    """A corpus that is there, and the name of its translation."""
+    """Options for an existing corpus and its translation."""
     (tmp_path / "corpus").write_text("から。\n", encoding="utf-8")
     return ["--in", str(tmp_path / "corpus"), "--out", str(tmp_path / "new" / "translation")]
 
 
 def test_files_are_looked_at_before_hours_of_work(files: list[str], tmp_path: Path) -> None:
-    """A corpus that is not there, an output that is a folder, and pipes, which could not be gone on with."""
+    """A missing corpus, an output that is a folder, and pipes, with which no job could be resumed, are refused."""
     os.mkfifo(tmp_path / "pipe")
     for option, name, message in (
         ("--in", "nothing", "no such file"),
@@ -56,14 +56,14 @@ def test_files_are_looked_at_before_hours_of_work(files: list[str], tmp_path: Pa
 
 
 def test_cluster_translates_with_bundles(files: list[str], tmp_path: Path) -> None:
-    """What is no bundle is refused before a job is begun: the nodes could not tell whether they have the same one."""
+    """Anything else is refused before a job starts: nodes could not tell whether they have the same model."""
     result = CliRunner().invoke(app, ["translate", str(tmp_path), "--ray", "auto", *files])
     assert isinstance(result.exception, BundleError)
     assert "is not a bundle" in str(result.exception)
 
 
 def test_a_checkpoint_is_to_be_exported_first(files: list[str], tmp_path: Path) -> None:
-    """`translate` takes one, but not over a cluster."""
+    """`translate` takes a checkpoint, but not with a cluster."""
     checkpoint = make_checkpoint(tmp_path / "two")
     result = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["translate", str(checkpoint), "--ray", "auto", *files])
     assert result.exit_code == 2

@@ -1,4 +1,4 @@
-"""What `compare` leaves of earlier comparisons in its folder."""
+"""Which results of earlier comparisons `compare` leaves in its folder."""
 
 import json
 from pathlib import Path
@@ -9,9 +9,9 @@ RESULTS = ("scores.json", "txt", "accuracies.json", "outcomes")
 
 
 def test_no_results_of_another_model_of_the_name_are_left(tmp_path: Path) -> None:
-    """Nor outcomes, which `significance` reads, nor those with a context that is not measured this time.
+    """Their outcomes, which `significance` reads, go too, as do results with contexts that are not measured this time.
 
-    Those of this model stay, of models of other names, and what `compare` has not written.
+    Results of this model and of models of other names stay, and so do files that `compare` has not written.
     """
     for name, model in (("a.real", "new"), ("a.empty", "old"), ("a.shuffled", "old"), ("b.real", "old")):
         for result in RESULTS:
@@ -25,7 +25,7 @@ def test_no_results_of_another_model_of_the_name_are_left(tmp_path: Path) -> Non
 
 
 def test_results_of_other_files_are_left_only_until_they_are_measured_anew(tmp_path: Path) -> None:
-    """Where they will not be, `table` would put them beside those of these files."""
+    """Those that will not be measured again are removed: `table` would put them beside results of these files."""
     (scores, _), (other, _) = (_kept(tmp_path / "a.real", "model", corpus, "") for corpus in ("these", "others"))
     other.behind.touch()
     other.write({})

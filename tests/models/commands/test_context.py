@@ -1,4 +1,4 @@
-"""What figures say of the context that a model was given."""
+"""What figures say about the context that a model was given."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +20,7 @@ from models.config import ContextWindow
     ],
 )
 def test_figures_count_the_sentences_on_a_side(window: ContextWindow, sentences: int | None, counted: int) -> None:
-    """A model that reads on alone reads context, and with 0 none does: figures of both are told apart."""
+    """A model that reads only following sentences does read context, and with 0 sentences no model does."""
     runtime: Any = SimpleNamespace(manifest=SimpleNamespace(name="m", window=window))
     setting = Setting(runtime, "real", sentences=sentences)
     assert setting.figures["context_sentences"] == counted

@@ -1,4 +1,4 @@
-"""What `translate` writes is there whole or not at all, whoever else writes it."""
+"""A file that `translate` writes is complete or absent, even if others write it, too."""
 
 import gzip
 import io
@@ -14,7 +14,7 @@ from models.errors import DataError
 
 
 def test_two_processes_that_write_one_file_leave_it_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of the one which ends last, and nothing beside it."""
+    """The file is that of the process that ends last, and nothing is left beside it."""
     out = tmp_path / "out"
     with writable(out) as one:
         one.write("one\n")
@@ -29,7 +29,7 @@ def test_two_processes_that_write_one_file_leave_it_whole(tmp_path: Path, monkey
 
 
 def test_what_had_been_translated_before_a_failure_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Under a name that is told; what a killed process has left goes with the next one."""
+    """It is kept under a name that is reported; what a killed process has left is removed by the next one."""
     out, killed = tmp_path / "out", tmp_path / f".out.{2**30}.partial"
     killed.write_text("half of it", encoding="utf-8")
 
@@ -45,14 +45,14 @@ def test_what_had_been_translated_before_a_failure_is_kept(tmp_path: Path, capsy
 
 
 def test_what_is_wrong_with_the_standard_input_is_told_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not of the file that it lies in for a while, which is gone when somebody looks for it."""
+    """The error names standard input, not the temporary file that holds it, which is gone when somebody looks."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\n\xff\n")))
     with pytest.raises(DataError, match=r"^standard input:2: is not valid UTF-8"), readable(None) as file:
         read_documents(file)
 
 
 def test_a_file_that_ends_in_gz_is_compressed_and_is_read_so(tmp_path: Path) -> None:
-    """As a corpus is."""
+    """Corpora are read in the same way."""
     out = tmp_path / "out.gz"
     with writable(out) as stream:
         stream.write("ein Satz\n")
@@ -62,7 +62,7 @@ def test_a_file_that_ends_in_gz_is_compressed_and_is_read_so(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["out", "out.gz"])
 def test_what_cannot_take_its_place_is_kept(tmp_path: Path, name: str) -> None:
-    """As text, under a name by which it is read as such."""
+    """It is kept as plain text, under a name by which it is read as such."""
     out = tmp_path / name
 
     def fail() -> None:

@@ -1,4 +1,4 @@
-"""What commands show is what they have found, letter for letter."""
+"""Commands show what they have found letter for letter, and write it even if nobody reads what is shown."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from models.commands.output import print_table, report, write_lines
 
 
 def test_a_table_shows_text_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    """Brackets and colons are text of a corpus, a label or a name, and no markup, which would be lost or an error."""
+    """Brackets and colons in texts, labels and names are no markup, which would be lost or an error."""
     texts = ("[/quote] Hallo", "[laughs] no", ":smile: yes", "[bold]a[/bold]")
     print_table(("name", "text"), [(":tada:", text) for text in texts])
     shown = capsys.readouterr().out
@@ -21,7 +21,7 @@ def test_a_table_shows_text_as_it_is(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_figures_are_written_though_nobody_reads_the_table(tmp_path: Path) -> None:
-    """As `evaluate ... | head` ends it: hours of translations come after the table."""
+    """`evaluate ... | head` closes the output early, but translations that took hours are written after the table."""
     file = tmp_path / "figures"
     code = "import pathlib, sys; from models.commands.output import report; report({}, pathlib.Path(sys.argv[1]))"
     command = [sys.executable, "-c", code, str(file)]
@@ -35,7 +35,7 @@ def test_figures_are_written_though_nobody_reads_the_table(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("broken", ["figures", "translations"])
 def test_a_file_that_cannot_be_written_does_not_keep_the_other_from_it(tmp_path: Path, broken: str) -> None:
-    """And is told of: what took hours to compute is in one of two files, and may be on two disks."""
+    """It is still an error; but each file holds the work of hours, and the two may be on different disks."""
     files = {name: tmp_path / ("missing" if name == broken else ".") / name for name in ("figures", "translations")}
     with pytest.raises(FileNotFoundError, match=broken):
         report({"bleu": 20.0}, files["figures"], partial(write_lines, ["one"], files["translations"]))

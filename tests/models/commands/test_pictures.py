@@ -79,7 +79,7 @@ def test_wrong_input_is_status_2(
 
 
 def test_plain_transformer_has_nothing_to_look_into(plot: Plot, source: Path, tmp_path: Path) -> None:
-    """A bundle that is one CTranslate2 model says so."""
+    """For a bundle that is a single CTranslate2 model, the error says so."""
     bundle = make_bundle(tmp_path / "bundle", ConcatenationConfig(), quantization="float32", max_length=96)
     status, _, errors = plot(bundle, "--in", source, "--out", tmp_path / "out", "--picture", "gates")
     assert status == 2
