@@ -1,4 +1,4 @@
-"""Every architecture goes from checkpoint to bundle, and translates there as it did."""
+"""Every architecture translates from its bundle as it does from its checkpoint."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -55,7 +55,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Holds the checkpoint and the bundle of the architecture whose turn it is."""
+    """The folder of the checkpoint and the bundle of the architecture that is tested at the moment."""
     return tmp_path_factory.mktemp("architecture")
 
 
@@ -68,7 +68,7 @@ def runtimes(request: pytest.FixtureRequest, folder: Path) -> tuple[Runtime, Run
 
 
 def requests(window: ContextWindow) -> list[TranslationRequest]:
-    """All sentences of made-up documents, in their context, with the references as translations of it."""
+    """All sentences of made-up documents in their context, whose translations are the references."""
     return [
         TranslationRequest(each.current.source, each.preceding, each.following)
         for document in documents(3)
@@ -78,7 +78,7 @@ def requests(window: ContextWindow) -> list[TranslationRequest]:
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_bundle_translates_as_the_checkpoint(runtimes: tuple[Runtime, Runtime], beam_size: int) -> None:
-    """Texts and sizes of context are equal, scores to the fourth decimal place."""
+    """Texts and sizes of context are equal, and scores to 1e-4."""
     given = requests(runtimes[0].manifest.window)
     expected, found = (runtime.translate(given, Options(beam_size=beam_size)) for runtime in runtimes)
     assert [(one.text, one.context_size) for one in found] == [(one.text, one.context_size) for one in expected]
@@ -93,7 +93,7 @@ def test_bundle_scores_as_the_checkpoint(runtimes: tuple[Runtime, Runtime]) -> N
 
 
 def test_marks_are_placed_by_every_architecture(runtimes: tuple[Runtime, Runtime]) -> None:
-    """In the context of a document, too: all are there once."""
+    """All marks are in the translation exactly once, with and without context."""
     given = requests(runtimes[1].manifest.window)[:6]
     marked = [replace(one, source=f"<b>{one.source[:2]}</b>{one.source[2:]}") for one in given]
     found = runtimes[1].translate(marked, Options(beam_size=2))
@@ -105,7 +105,7 @@ def test_marks_are_placed_by_every_architecture(runtimes: tuple[Runtime, Runtime
 
 
 def test_batch_mates_change_nothing(runtimes: tuple[Runtime, Runtime]) -> None:
-    """A sentence is translated alone as in a batch with others of other lengths and contexts."""
+    """A sentence has the same translation alone as in a batch with others of other lengths and contexts."""
     _, runtime = runtimes
     given = requests(runtime.manifest.window)
 
@@ -119,7 +119,7 @@ def test_batch_mates_change_nothing(runtimes: tuple[Runtime, Runtime]) -> None:
 
 @pytest.fixture(scope="module", params=["float32", pytest.param("int8", marks=NEEDS_INT8)])
 def loaded(runtimes: tuple[Runtime, Runtime], folder: Path, request: pytest.FixtureRequest) -> Callable[[], Runtime]:
-    """Loads the bundle anew, with nothing cached, in each type that gives everybody the same answer."""
+    """Load the bundle anew, with nothing cached, in each type whose results depend on no other request."""
     del runtimes  # they have made the bundle
     return partial(Runtime.load, folder / "bundle", compute_type=request.param)
 
@@ -127,9 +127,9 @@ def loaded(runtimes: tuple[Runtime, Runtime], folder: Path, request: pytest.Fixt
 @settings(max_examples=4)
 @given(data=st.data())
 def test_an_answer_depends_on_nothing_around_it(loaded: Callable[[], Runtime], data: st.DataObject) -> None:
-    """In any order and batches, at a worker that has just started or long been at it, words and scores are equal.
+    """Texts and scores are equal in any order and batches, with a runtime that is new and one that has cached states.
 
-    Every other sentence has a term, which is asked for in several ways.
+    Every other sentence has a term, for which translations are attempted in several ways.
     """
     options = Options(beam_size=data.draw(st.sampled_from([1, 3])))
     cold, warm = loaded(), loaded()
@@ -147,7 +147,7 @@ def test_an_answer_depends_on_nothing_around_it(loaded: Callable[[], Runtime], d
 
 
 def test_cache_use_is_counted(runtimes: tuple[Runtime, Runtime]) -> None:
-    """What is translated a second time finds all states of context that were kept the first time, where any are."""
+    """A second translation finds all context states kept by the first, if the architecture keeps any."""
     _, runtime = runtimes
     given = requests(runtime.manifest.window)
     runtime.translate(given, Options(beam_size=1))
@@ -159,7 +159,7 @@ def test_cache_use_is_counted(runtimes: tuple[Runtime, Runtime]) -> None:
 
 
 def test_candidates_are_scored_together_as_alone(runtimes: tuple[Runtime, Runtime]) -> None:
-    """Several translations of each sentence, not equally many, in one pass: each as if it were the only one."""
+    """Scoring different numbers of translations for each sentence in one pass scores each as if it were alone."""
     _, runtime = runtimes
     prepared = runtime.prepare(requests(runtime.manifest.window), Options())
     parts = [part for one in prepared for part in one.parts]
@@ -175,7 +175,7 @@ def test_candidates_are_scored_together_as_alone(runtimes: tuple[Runtime, Runtim
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_the_plain_way_gives_the_same(runtimes: tuple[Runtime, Runtime], beam_size: int) -> None:
-    """Reading the whole prefix anew at each step finds what step by step search finds, with the same scores."""
+    """Reading the whole prefix anew at each step finds what incremental search finds, with the same scores."""
     runtime, _ = runtimes
     direct = runtime.engine("direct")
     assert isinstance(direct, TorchEngine)

@@ -1,4 +1,4 @@
-"""Parts are tried again where something is lost."""
+"""Parts are translated again if something is lost."""
 
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
@@ -6,7 +6,7 @@ from models.search.hypotheses import Hypothesis
 
 
 def test_of_tries_that_lose_as_much_the_first_is_the_translation(runtime: Runtime) -> None:
-    """Each reads another word for the same placeholder; here none of them comes back."""
+    """Each attempt has another stand-in for the same placeholder; here none of them is in the translation."""
     (prepared,) = runtime._preparation.prepare([TranslationRequest("{name}から。")], in_context=True)
     (attempts,) = runtime._attempts(prepared, Options())
     said, tries = Hypothesis(list(runtime.tokenizer.encode_target("kara.")), 0.0, 0.0), 1
@@ -17,7 +17,7 @@ def test_of_tries_that_lose_as_much_the_first_is_the_translation(runtime: Runtim
 
 
 def test_a_hypothesis_that_says_nothing_is_no_alternative(runtime: Runtime) -> None:
-    """It may be a space alone, which is a piece of its own."""
+    """It may consist of a lone space, which is a piece of its own."""
     (prepared,) = runtime._preparation.prepare([TranslationRequest("から。")], in_context=True)
     (attempts,) = runtime._attempts(prepared, Options())
     space = runtime.tokenizer.target.piece_to_id("▁")

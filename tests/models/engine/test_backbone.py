@@ -25,7 +25,7 @@ def engine(bundle: Path) -> BackboneEngine:
 
 
 def made_up_requests(bundle: Path) -> list[TokenizedRequest]:
-    """Sentences of different lengths with different maximum lengths, and one that is hardly text."""
+    """Sentences of different lengths with different maximum lengths, and one of mostly unknown tokens."""
     sources = Tokenizer.load(bundle).encode_sources([s.source for d in documents(3) for s in d.sentences])
     return [TokenizedRequest(Example(s), 5 + i % 3 * 4) for i, s in enumerate([*sources, [UNK, UNK, 4, UNK]])]
 
@@ -47,7 +47,7 @@ def made_up_requests(bundle: Path) -> list[TokenizedRequest]:
 def test_translations_are_those_of_torch(
     bundle: Path, engine: BackboneEngine, model: TranslationModel, options: SearchOptions
 ) -> None:
-    """Both engines give the same n best, by any rule, each within its own maximum length, and score them alike."""
+    """Both engines give the same n best with the same scores, by any rule, each within its own maximum length."""
     requests = made_up_requests(bundle)
     ours = TorchEngine(sentence_model(model)).translate(requests, options)
     for mine, theirs in zip(ours, engine.translate(requests, options), strict=True):
@@ -57,7 +57,7 @@ def test_translations_are_those_of_torch(
 
 
 def test_log_probabilities_are_those_of_torch(bundle: Path, engine: BackboneEngine, model: TranslationModel) -> None:
-    """Token by token, end of sentence included, also for an empty target."""
+    """Both engines agree on every token, including the end of sentence, even for an empty target."""
     requests = made_up_requests(bundle)
     targets = [[4 + i, 30, UNK][: i % 4] for i in range(len(requests))]
     ours = TorchEngine(sentence_model(model)).log_probabilities(requests, targets)
@@ -66,7 +66,7 @@ def test_log_probabilities_are_those_of_torch(bundle: Path, engine: BackboneEngi
 
 
 class _Scarce:
-    """A translator on a device that has memory for three sentences."""
+    """A translator on a device with memory for only three sentences."""
 
     def __init__(self, translator: Any) -> None:
         self._translator = translator
@@ -83,7 +83,7 @@ class _Scarce:
 def test_what_there_is_no_memory_for_is_done_in_parts(
     bundle: Path, engine: BackboneEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CTranslate2 on a full GPU: the same translations and scores, of fewer sentences at a time."""
+    """With CTranslate2 on a full GPU, fewer sentences at a time get the same translations and scores."""
     asked, options = made_up_requests(bundle), SearchOptions(2)
     targets = [[4 + i % 20, 30] for i in range(len(asked))]
     translations, scores = engine.translate(asked, options), engine.log_probabilities(asked, targets)
@@ -95,7 +95,7 @@ def test_what_there_is_no_memory_for_is_done_in_parts(
 
 
 class _Crowded:
-    """A translator beside frames of torch's, which leave it no memory."""
+    """A translator that has no memory while torch keeps idle frames."""
 
     def __init__(self, translator: Any, decoder: GraphDecoder) -> None:
         self._translator = translator
@@ -114,7 +114,7 @@ class _Crowded:
 def test_what_torch_keeps_is_given_back_to_ctranslate2(
     bundle: Path, monkeypatch: pytest.MonkeyPatch, strategy: Any
 ) -> None:
-    """A bundle's two engines share a GPU: a sentence alone is translated once the frames of the other are gone."""
+    """A bundle's two engines share a GPU: one can translate a sentence only once the other has freed its frames."""
     runtime = Runtime.load(bundle, compute_type="float32")
     direct, backbone = runtime.engine("direct"), runtime.engine("sentence")
     assert isinstance(direct, TorchEngine)
@@ -129,7 +129,7 @@ def test_what_torch_keeps_is_given_back_to_ctranslate2(
 
 
 def test_nothing_is_read_before_it_is_needed(tmp_path: Path, bundle: Path) -> None:
-    """An engine whose model is not there is an error when it is asked for a translation, and not before."""
+    """A missing model is an error only when a translation is asked for."""
     engine = BackboneEngine(tmp_path / "nowhere", Tokenizer.load(bundle), "cpu", "float32", 1)
     with pytest.raises(RuntimeError, match="nowhere"):
         engine.translate([TokenizedRequest(Example([4]), 5)], SearchOptions(1))
@@ -138,7 +138,7 @@ def test_nothing_is_read_before_it_is_needed(tmp_path: Path, bundle: Path) -> No
 def test_a_compute_type_that_the_device_lacks_becomes_float32(
     bundle: Path, engine: BackboneEngine, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """float16 weights on a CPU are computed in float32, without a word on standard error."""
+    """A CPU computes with float16 weights in float32, without a warning on standard error."""
     other = BackboneEngine(bundle / "backbone", Tokenizer.load(bundle), "cpu", "float16", 1)
     requests = made_up_requests(bundle)
     assert other.translate(requests, SearchOptions(1)) == engine.translate(requests, SearchOptions(1))

@@ -1,4 +1,4 @@
-"""Work in batches of like sizes."""
+"""Work in batches of similar sizes."""
 
 import gc
 import weakref
@@ -11,11 +11,11 @@ from models.engine.batching import BATCH_TOKENS, in_batches, want_of_memory
 
 
 def _nothing() -> None:
-    """Gives nothing back."""
+    """Free nothing."""
 
 
 def test_work_is_done_in_batches_and_given_in_order() -> None:
-    """Work of like size goes together, no batch is over the budget unless it is alone, and results keep their order."""
+    """Work of similar size goes together, only a single piece may exceed the budget, and results keep their order."""
     sizes = [3, BATCH_TOKENS // 2, 700, BATCH_TOKENS // 2, 5, BATCH_TOKENS + 1, 700]
     seen: list[list[int]] = []
 
@@ -29,7 +29,7 @@ def test_work_is_done_in_batches_and_given_in_order() -> None:
 
 
 def test_a_batch_that_memory_does_not_suffice_for_is_done_in_halves() -> None:
-    """As small as it takes, with the same results; work on a single piece that fails has failed."""
+    """Halves are as small as needed, with the same results; if there is no memory for a single piece, work fails."""
     room = 3
 
     def work(indices: list[int]) -> list[int]:
@@ -45,7 +45,7 @@ def test_a_batch_that_memory_does_not_suffice_for_is_done_in_halves() -> None:
 
 @pytest.mark.parametrize("said", ["CUDA out of memory", "CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate`"])
 def test_what_is_kept_for_later_is_given_back_first(said: str) -> None:
-    """Before there are halves; a piece alone is tried once more then, whatever the error is called."""
+    """It is freed before a batch is halved; a single piece is then tried once more, whatever the error is called."""
     tried: list[list[int]] = []
     room = [1]
 
@@ -67,7 +67,7 @@ def test_what_is_kept_for_later_is_given_back_first(said: str) -> None:
 
 
 def test_what_has_failed_is_gone_when_smaller_parts_are_tried() -> None:
-    """Nothing holds the tensors of a batch that there was no memory for, without a collector of garbage."""
+    """Nothing refers to the tensors of a batch for which there was no memory, even without garbage collection."""
     begun: list[Callable[[], object]] = []
 
     def work(indices: list[int]) -> list[int]:
@@ -86,7 +86,7 @@ def test_what_has_failed_is_gone_when_smaller_parts_are_tried() -> None:
 
 
 def test_what_errors_say_of_memory_is_understood() -> None:
-    """CTranslate2's have no kinds; others stay what they are."""
+    """CTranslate2's errors of memory have no type of their own; other errors stay as they are."""
     for said in ("CUDA failed with error out of memory", "cuBLAS failed with status CUBLAS_STATUS_ALLOC_FAILED"):
         with pytest.raises(torch.OutOfMemoryError, match=said), want_of_memory():
             raise RuntimeError(said)

@@ -41,13 +41,13 @@ print(Runtime.load(Path(sys.argv[1])).translate([request], Options())[0].text)
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small random BERT, which knows one piece fewer than it has embeddings."""
+    """A small random BERT, with one embedding more than it has pieces."""
     return make_bert(tmp_path_factory.mktemp("bert"), LETTERS, vocab_size=5 + 2 * len(LETTERS) + 1)
 
 
 @pytest.fixture(scope="module")
 def exported(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A checkpoint and its bundle, with the BERT of training gone."""
+    """A checkpoint and its bundle; the folder of the BERT that they were made with has been removed."""
     folder = tmp_path_factory.mktemp("exported")
     own = copytree(bert, folder / "own")
     config = tiny_bert_context(own, context_sentences=2)
@@ -58,24 +58,24 @@ def exported(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 
 
 def bundled(folder: Path, compute_type: str = "float32") -> BundledBert:
-    """What `write_bert` has written."""
+    """The BERT that `write_bert` has written."""
     return BundledBert(folder, "cpu", compute_type, 1)
 
 
 def rows_of(encoder: PretrainedEncoder) -> list[list[int]]:
-    """The ids of some texts, as their beginning makes them long enough."""
+    """The token ids of some texts, shifted by one, which begin with the control piece, so that none is empty."""
     return [[1 + number for number in (encoder.wordpiece.begin, *ids)] for ids in encoder.wordpiece.encode(TEXTS)]
 
 
 def states_differ(one: PretrainedEncoder, other: PretrainedEncoder) -> float:
-    """The most by which two encoders differ in a state of some texts, alone and all together."""
+    """The largest difference between the states of two encoders, on single texts and on all in one batch."""
     rows = rows_of(one)
     batches = [*([row] for row in rows), rows]
     return max(float((one.states(pad(batch)) - other.states(pad(batch))).abs().max()) for batch in batches)
 
 
 def test_in_floats_it_is_the_one_of_training(bert: Path, tmp_path: Path) -> None:
-    """All states, with and without padding, and the vocabulary."""
+    """All states are the same, with and without padding, and so is the vocabulary."""
     encoder = FrozenBert(bert, WIDTH, POSITIONS)
     write_bert(encoder, tmp_path, "float32")
     found = bundled(tmp_path)
@@ -85,7 +85,7 @@ def test_in_floats_it_is_the_one_of_training(bert: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("quantization", ["float16", "int8"])
 def test_rounding_is_close_and_not_equal(bert: Path, tmp_path: Path, quantization: Quantization) -> None:
-    """A comparison that finds rounding finds mistakes."""
+    """As the comparison detects rounding, it would also detect mistakes."""
     encoder = FrozenBert(bert, WIDTH, POSITIONS)
     write_bert(encoder, tmp_path, quantization)
     assert 1e-5 < states_differ(encoder, bundled(tmp_path)) < (0.05 if quantization == "float16" else 0.2)
@@ -94,7 +94,7 @@ def test_rounding_is_close_and_not_equal(bert: Path, tmp_path: Path, quantizatio
 @pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu"])
 def test_int8_is_close_and_each_text_its_own(bert: Path, tmp_path: Path, activation: str) -> None:
-    """A text has the same states alone and among others, to the bit, and nought where there is padding."""
+    """A text has the same states alone and among others, to the bit, and zeros for padding."""
     encoder = FrozenBert(with_activation(bert, activation, tmp_path / "bert"), WIDTH, POSITIONS)
     write_bert(encoder, tmp_path / "out", "int8")
     found = bundled(tmp_path / "out", "int8")
@@ -107,7 +107,7 @@ def test_int8_is_close_and_each_text_its_own(bert: Path, tmp_path: Path, activat
 
 
 def test_a_bundle_says_nothing_of_where_it_was_trained(exported: tuple[Path, Path]) -> None:
-    """Its BERT is its own, with checksums, and needs no folder of training."""
+    """A bundle has its own BERT, with checksums, and names no folder that training used."""
     manifest = Manifest.load(exported[1])
     assert manifest.architecture.bert == Path("bert")
     assert {"bert/model.safetensors", "bert/config.json", "bert/tokenizer.json"} < manifest.files.keys()
@@ -115,14 +115,14 @@ def test_a_bundle_says_nothing_of_where_it_was_trained(exported: tuple[Path, Pat
 
 
 def test_a_bundle_is_served_without_transformers(exported: tuple[Path, Path]) -> None:
-    """A process that cannot import the package translates."""
+    """A process that cannot import the package can translate."""
     command = [sys.executable, "-W", "error", "-c", WITHOUT_TRANSFORMERS, str(exported[1])]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.mark.parametrize("name", ["bert/model.safetensors", "bert/tokenizer.json", "bert/config.json"])
 def test_a_damaged_bert_is_refused(exported: tuple[Path, Path], tmp_path: Path, name: str) -> None:
-    """A file of it that is changed or gone, or one more that would be read."""
+    """One of its files may be changed or missing, or there may be another one that would be read."""
     bundle = copytree(exported[1], tmp_path / "bundle")
     (bundle / name).write_bytes(b"{")
     with pytest.raises(BundleError, match=f"{name} is damaged"):
@@ -141,7 +141,7 @@ def test_a_damaged_bert_is_refused(exported: tuple[Path, Path], tmp_path: Path, 
 def test_a_sentence_in_parts_has_its_context_in_each(
     exported: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """BERT reads the clauses that are translated together, each time after the preceding sentence."""
+    """BERT reads each group of clauses that is translated together after the preceding sentence."""
     runtime = Runtime.load(exported[1], compute_type="float32")
     seen: list[list[int]] = []
     states = BundledBert.states
@@ -162,7 +162,7 @@ def test_a_sentence_in_parts_has_its_context_in_each(
 
 
 def test_no_sentence_is_too_long_for_bert(exported: tuple[Path, Path]) -> None:
-    """Of what has more pieces than it has positions it reads the beginning; context without room is not counted."""
+    """BERT reads only as much of a long sentence as it has positions; context without room is not counted."""
     runtime = Runtime.load(exported[1], compute_type="float32")
     sentence = "か " * POSITIONS
     found = runtime.translate([TranslationRequest(sentence, (Sentence("くら。"),))], Options())[0]

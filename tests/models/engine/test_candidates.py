@@ -7,7 +7,7 @@ from models.network.model import TranslationModel
 
 
 def test_candidates_are_scored_as_they_are_alone(model: TranslationModel) -> None:
-    """Of any lengths and numbers, and with padding among their words, which CTranslate2 may propose."""
+    """This holds for any lengths and numbers, and with padding among the words, which CTranslate2 may propose."""
     batch = read_batch([Example([5, 6, 7]), Example([8])], None, model.architecture)
     candidates = [[[4, 5, 6], [PAD]], [[7, PAD, 9, 10, PAD]]]
     together = score(model, batch, candidates)
@@ -19,7 +19,7 @@ def test_candidates_are_scored_as_they_are_alone(model: TranslationModel) -> Non
 
 
 def test_another_token_is_scored_where_each_stands(model: TranslationModel) -> None:
-    """As it is in a candidate that has it there, the end of sentence's place included."""
+    """At each place, including that of the end of sentence, it is scored as in a candidate that has it there."""
     reading = Reading.of(model, read_batch([Example([5, 6, 7])], None, model.architecture))
     ((own, beside),) = reading.score_beside([[4, 5]], 9)
     assert own == pytest.approx(reading.score([[4, 5]])[0], abs=1e-5)
@@ -28,7 +28,7 @@ def test_another_token_is_scored_where_each_stands(model: TranslationModel) -> N
 
 
 def test_a_candidate_may_be_as_long_as_the_model_has_positions(model: TranslationModel) -> None:
-    """One that CTranslate2 has ended at the maximum length leaves no place for the end of sentence."""
+    """If CTranslate2 has cut a candidate at the maximum length, there is no position for the end of sentence."""
     most = len(model.backbone.positions)
     batch = read_batch([Example([5, 6, 7])], None, model.architecture)
     ((longest, shorter),) = score(model, batch, [[[4] * most, [4] * (most - 1)]])

@@ -1,4 +1,4 @@
-"""Sentences that come and go while others are decoded."""
+"""Sentences join and leave while others are decoded."""
 
 import gc
 import random
@@ -29,7 +29,7 @@ LONG = "、".join(["からりきくろ"] * 9) + "。"
 
 @pytest.fixture(autouse=True)
 def _small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few short sentences fill a batch, so that others must wait for room."""
+    """Let a few short sentences fill a batch, so that others must wait for room."""
     monkeypatch.setattr("models.engine.batching.BATCH_TOKENS", 60)
 
 
@@ -52,7 +52,7 @@ def requests(number: int, seed: int) -> list[TokenizedRequest]:
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_coming_and_going_changes_nothing(model: TranslationModel, beam_size: int, seed: int) -> None:
-    """Whenever sentences come, and whichever are dropped, each of the others gets what it gets alone."""
+    """Whenever sentences come, and whichever are dropped, each of the others is translated as it is alone."""
     engine, options, drawn = TorchEngine(model), SearchOptions(beam_size), random.Random(seed)
     asked = dict(enumerate(requests(40, seed)))
     flow, left = engine.flow(options), list(asked)
@@ -77,8 +77,8 @@ def test_coming_and_going_changes_nothing(model: TranslationModel, beam_size: in
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_a_long_sentence_holds_nobody_up(model: TranslationModel, beam_size: int) -> None:
-    """While one is translated to its end, short ones come, go, and make room for others."""
-    options = SearchOptions(beam_size, min_length=50)  # so that each goes on to its maximum length
+    """While a long one is translated, short ones come, finish, and make room for others."""
+    options = SearchOptions(beam_size, min_length=50)  # so each reaches its maximum length
     flow = TorchEngine(model).flow(options)
     flow.add({0: TokenizedRequest(Example([5] * 9), 40)})
     flow.add({key: TokenizedRequest(Example([key] * 9), 4) for key in range(5, 25)})
@@ -90,7 +90,7 @@ def test_a_long_sentence_holds_nobody_up(model: TranslationModel, beam_size: int
 
 
 def test_no_step_has_more_than_the_budget(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is decoded together, padded to the longest of it, is never more than a batch may be."""
+    """What is decoded together, padded to the longest sentence, never exceeds the budget of a batch."""
     engine, sizes = TorchEngine(model), []
     step = engine._decoder.step
 
@@ -106,13 +106,13 @@ def test_no_step_has_more_than_the_budget(model: TranslationModel, monkeypatch: 
 
 @pytest.fixture
 def room() -> int:
-    """Tokens that an engine has room for: those of many sentences."""
+    """The token budget of an engine: room for many sentences."""
     return 2000
 
 
 @pytest.fixture
 def joins(model: TranslationModel, room: int, monkeypatch: pytest.MonkeyPatch) -> tuple[TorchEngine, list[int]]:
-    """An engine with some room, and how many sentences began together, each time that some did."""
+    """An engine with that budget, and a list of how many sentences started together each time."""
     monkeypatch.setattr("models.engine.batching.BATCH_TOKENS", room)
     engine, sizes = TorchEngine(model), []
     start = engine._decoder.start
@@ -126,7 +126,7 @@ def joins(model: TranslationModel, room: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_comes_one_by_one_joins_a_large_batch_together(joins: tuple[TorchEngine, list[int]]) -> None:
-    """Each join holds up all that run, so there are few; and nobody waits for longer than that is worth."""
+    """Each join delays all running sentences, so joins are few; but none waits for longer than that is worth."""
     engine, sizes = joins
     flow = engine.flow(SearchOptions(1, min_length=50))
     flow.add({key: TokenizedRequest(Example([5] * 4), 40) for key in range(20)})
@@ -140,7 +140,7 @@ def test_what_comes_one_by_one_joins_a_large_batch_together(joins: tuple[TorchEn
 
 
 def test_what_comes_to_a_small_batch_joins_at_once(joins: tuple[TorchEngine, list[int]]) -> None:
-    """One that runs is not worth waiting for."""
+    """With a single running sentence, the delay to it is not worth waiting to avoid."""
     engine, sizes = joins
     flow = engine.flow(SearchOptions(1, min_length=50))
     flow.add({0: TokenizedRequest(Example([5] * 4), 40)})
@@ -154,7 +154,7 @@ def test_what_comes_to_a_small_batch_joins_at_once(joins: tuple[TorchEngine, lis
 def test_one_that_is_too_long_to_join_does_not_begin_in_place_of_one_that_left(
     joins: tuple[TorchEngine, list[int]],
 ) -> None:
-    """What others have waited for is not its turn, if there is no room for it."""
+    """If it does not fit, the time that others have waited does not make it start."""
     engine, sizes = joins
     flow = engine.flow(SearchOptions(1, min_length=50))
     flow.add({key: TokenizedRequest(Example([5] * 9), 40) for key in range(4)})
@@ -172,7 +172,7 @@ def test_one_that_is_too_long_to_join_does_not_begin_in_place_of_one_that_left(
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence"])
 def test_a_flow_of_texts_translates_as_the_runtime_does(runtime: Runtime, strategy: str) -> None:
-    """Empty sentences, and long ones that are divided, too; one that is dropped gives nothing."""
+    """This includes empty sentences and long ones that are divided; one that is dropped has no result."""
     options = Options(strategy)  # type: ignore[arg-type]
     context = (Sentence("かりきる。"),)
     texts = ["から。", "", LONG, "きく。", " ", LONG, "こらけれ。"]
@@ -193,7 +193,7 @@ def test_a_flow_of_texts_translates_as_the_runtime_does(runtime: Runtime, strate
 
 
 def test_a_divided_text_can_be_dropped_whatever_has_been_found_of_it(runtime: Runtime) -> None:
-    """After any number of steps, those after which some of its parts are done among them."""
+    """It can be dropped after any number of steps, even when some of its parts are done."""
     options, steps = Options("direct"), 0
     whole = runtime.flow(options)
     whole.add({0: TranslationRequest(LONG)})
@@ -214,7 +214,7 @@ def test_a_divided_text_can_be_dropped_whatever_has_been_found_of_it(runtime: Ru
 
 
 def test_what_is_dropped_before_it_is_begun_is_not_done() -> None:
-    """A flow without steps does what is left of all that has come."""
+    """A flow that works without steps does all that has been added and not dropped."""
     flow: AtOnce[str, str] = AtOnce(lambda texts: [text.upper() for text in texts], most=2)
     flow.add({1: "a", 2: "b"})
     flow.add({3: "c"})
@@ -225,7 +225,7 @@ def test_what_is_dropped_before_it_is_begun_is_not_done() -> None:
 
 
 class _Scarce(ModelDecoder):
-    """A decoder on a device that has memory for so many hypotheses, and says so."""
+    """A decoder on a device with memory for `rows` hypotheses, which counts refusals."""
 
     def __init__(self, model: TranslationModel, rows: int, error: type[RuntimeError] = torch.OutOfMemoryError) -> None:
         super().__init__(model)
@@ -247,7 +247,7 @@ class _Scarce(ModelDecoder):
 def test_what_there_is_no_memory_for_is_tried_in_smaller_batches(
     model: TranslationModel, beam_size: int, error: type[RuntimeError]
 ) -> None:
-    """Every sentence gets its translation all the same, and few batches are tried in vain, whatever the error is."""
+    """Every sentence still gets its translation, and few batches are tried in vain, whatever the error is."""
     options, asked = SearchOptions(beam_size), requests(40, 1)
     decoder = _Scarce(model, 3 * beam_size, error)
     found = TorchEngine(model, decoder=decoder).translate(asked, options)
@@ -258,7 +258,7 @@ def test_what_there_is_no_memory_for_is_tried_in_smaller_batches(
 
 
 def test_memory_that_is_there_again_is_used_again(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A flow that never ends is not held to what there was room for once."""
+    """A flow that never ends is not limited for ever by what there was room for once."""
     monkeypatch.setattr(token_budget, "RECOVERY", 40)
     decoder = _Scarce(model, 3)
     flow = TorchEngine(model, decoder=decoder).flow(SearchOptions(1))
@@ -274,7 +274,7 @@ def test_memory_that_is_there_again_is_used_again(model: TranslationModel, monke
 
 
 def test_what_one_flow_has_found_out_the_next_one_knows(model: TranslationModel) -> None:
-    """Between two bursts of requests nothing is forgotten: the second one fails at nothing."""
+    """A limit is remembered between two bursts of requests, so that the second one never runs out of memory."""
     decoder = _Scarce(model, 3)
     engine = TorchEngine(model, decoder=decoder)
     for refused in (True, False):
@@ -284,14 +284,14 @@ def test_what_one_flow_has_found_out_the_next_one_knows(model: TranslationModel)
 
 
 class _Hoarding(_Scarce):
-    """A decoder that has no memory for anything before it has given back what it keeps."""
+    """A decoder that has no memory for anything until it frees what it keeps."""
 
     def free(self) -> None:
         self.rows = 100
 
 
 def test_what_is_kept_for_later_is_given_back_first(model: TranslationModel) -> None:
-    """A sentence that there is no memory for alone is tried once more, when what a decoder keeps is gone."""
+    """A single sentence without enough memory is tried once more after the decoder has freed what it keeps."""
     asked = requests(1, 3)
     decoder = _Hoarding(model, 0)
     found = TorchEngine(model, decoder=decoder).translate(asked, SearchOptions(1))
@@ -302,7 +302,7 @@ def test_what_is_kept_for_later_is_given_back_first(model: TranslationModel) -> 
 
 
 def _refuse_to_capture(step: Replay) -> Replay:
-    """A capture that there is no memory for, and that ends with an error of its own."""
+    """Fail to capture for lack of memory, with another error while the capture ends."""
     try:
         raise torch.OutOfMemoryError("CUDA out of memory")
     finally:
@@ -321,7 +321,7 @@ def _refuse_to_capture(step: Replay) -> Replay:
 def test_a_search_without_memory_is_gone_before_the_next(
     model: TranslationModel, scarce: Callable[[TranslationModel], ModelDecoder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it holds has left the device, without a collector of garbage, when the decoder gives back its memory."""
+    """When the decoder frees its memory, nothing refers to the failed search, even without garbage collection."""
     decoder = scarce(model)
     flow = TorchEngine(model, decoder=decoder).flow(SearchOptions(4))
     flow.add(dict(enumerate(requests(4, 1))))
@@ -340,7 +340,7 @@ def test_a_search_without_memory_is_gone_before_the_next(
 def test_what_stays_when_others_leave_may_have_to_begin_again(
     model: TranslationModel, monkeypatch: pytest.MonkeyPatch, error: type[RuntimeError]
 ) -> None:
-    """On a GPU it is copied: where there is no memory for that, nothing is lost."""
+    """On a GPU, what stays is copied; if there is no memory for that, it starts again, and nothing is lost."""
 
     def refuse(_state: State, _sentences: Tensor) -> None:
         raise error("CUDA error: out of memory")
@@ -361,6 +361,6 @@ def test_what_stays_when_others_leave_may_have_to_begin_again(
 
 
 def test_no_memory_for_a_single_sentence_is_an_error(model: TranslationModel) -> None:
-    """It is not tried for ever."""
+    """It is not tried again for ever."""
     with pytest.raises(torch.OutOfMemoryError):
         TorchEngine(model, decoder=_Scarce(model, 0)).translate(requests(5, 1), SearchOptions(1))

@@ -1,4 +1,4 @@
-"""A bundle of a model whose context is a part of its source: CTranslate2 whole."""
+"""A bundle of a model whose context is part of its source, so that all of it runs in CTranslate2."""
 
 from pathlib import Path
 
@@ -19,13 +19,13 @@ REQUESTS = [
 
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
-    """The float32 bundle of a model that reads two preceding sentences, loaded; its sentence model is another one."""
+    """The loaded float32 bundle of a model that reads two preceding sentences; its sentence model is another model."""
     folder, architecture = tmp_path_factory.mktemp("joined") / "bundle", ConcatenationConfig(context_sentences=2)
     return Runtime.load(make_bundle(folder, architecture, quantization="float32", own_backbone=False, max_length=96))
 
 
 def test_context_is_read_and_the_sentence_model_is_beside_it(runtime: Runtime) -> None:
-    """With context the score is another one; without it, that of the sentence model."""
+    """Scores with context differ; those without are the sentence model's."""
     with_context, without = (
         [one.score for one in runtime.translate(REQUESTS, Options(strategy))] for strategy in ("direct", "sentence")
     )
@@ -35,14 +35,14 @@ def test_context_is_read_and_the_sentence_model_is_beside_it(runtime: Runtime) -
 
 
 def test_nothing_but_the_two_models_is_shipped(runtime: Runtime) -> None:
-    """There are no weights that nobody would read."""
+    """There are no weights that nothing would read."""
     folders = {name.split("/")[0] for name in runtime.manifest.files if "/" in name}
     assert folders == {"backbone", "joined"}
     assert not any(name.endswith(".safetensors") for name in runtime.manifest.files)
 
 
 def test_one_model_may_translate_in_both_ways(runtime: Runtime, tmp_path: Path) -> None:
-    """Where its own backbone is the sentence model, context is read by it as by one that lies apart."""
+    """If its own backbone is the sentence model, too, context is read as it is with a separate sentence model."""
     architecture = runtime.manifest.architecture
     bundle = make_bundle(tmp_path / "bundle", architecture, quantization="float32", max_length=96)
     both = Runtime.load(bundle)
@@ -54,7 +54,7 @@ def test_one_model_may_translate_in_both_ways(runtime: Runtime, tmp_path: Path) 
 
 
 def test_context_of_a_divided_sentence_leaves_room_for_its_longest_part(runtime: Runtime) -> None:
-    """All parts are read with the same context, and none of them runs beyond the position table."""
+    """All parts are read with the same context, and none exceeds the position table."""
     long, short, before = (_of_tokens(runtime, tokens) for tokens in (75, 20, 9))
     request = TranslationRequest(f"{long}、{short}。", (Sentence(before), Sentence(before)))
     (found,) = runtime.translate([request], Options(beam_size=1))

@@ -1,4 +1,4 @@
-"""Sentences go on from what the one before them left, kept or read again, with the same result."""
+"""Sentences continue from the memory that the one before left, with the same result if kept or read again."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,7 +38,7 @@ SOURCES = st.lists(st.lists(st.integers(4, 40), max_size=6), min_size=2, max_siz
 
 @pytest.fixture(scope="module", params=list(CONFIGS.values()), ids=list(CONFIGS))
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> TranslationModel:
-    """Recurrent models."""
+    """A recurrent model."""
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("recurrent") / "checkpoint"
     return load_model(load_checkpoint(make_checkpoint(folder, request.param, max_length=64)))
@@ -46,18 +46,18 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
-    """A runtime of a model that reads whole blocks, and its checkpoint's corpus."""
+    """A runtime of a model that reads whole blocks."""
     folder = tmp_path_factory.mktemp("recurrent") / "checkpoint"
     return Runtime.open(make_checkpoint(folder, GlobalLocalConfig(causal="both"), max_length=64))
 
 
 def cold(model: TranslationModel) -> TorchEngine:
-    """An engine that keeps nothing."""
+    """An engine that keeps no memories."""
     return TorchEngine(model, Memories(model, limit=0))
 
 
 def request(sources: list[list[int]], translations: list[Tokens], model: TranslationModel, *, growing: bool) -> Example:
-    """The sentence that comes after so many translations, as the architecture reads it."""
+    """The sentence that comes after these translations, as the architecture reads it."""
     place = len(translations)
     first, end = model.architecture.window.around(place)
     example = Example(
@@ -100,7 +100,7 @@ def test_kept_or_read_again_a_memory_is_the_same(
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_search_leaves_what_the_finished_translation_leaves(model: TranslationModel, beam_size: int) -> None:
-    """After a beam was reordered at every step, what a hypothesis leaves is what its own words leave."""
+    """Although a beam is reordered at every step, the memory of a hypothesis is the one that its own words leave."""
     sources = [[5, 6, 7], [8, 9], [10, 11, 12, 13], [14]]
     asked = [each for each, _ in in_turn(model, sources, beam_size, growing=False)]
     left = 0
@@ -118,7 +118,7 @@ def test_search_leaves_what_the_finished_translation_leaves(model: TranslationMo
 
 
 def test_scores_are_those_of_training(whole: Runtime) -> None:
-    """Sentences scored apart, in one call or in several, have the losses of their blocks in one batch."""
+    """Sentences scored separately, in one call or several, have the losses that training has on whole blocks."""
     given = documents(2)
     model = _model_of(whole)
     corpus = TokenizedCorpus(given, whole.tokenizer, 64)
@@ -133,7 +133,7 @@ def test_scores_are_those_of_training(whole: Runtime) -> None:
 
 
 def test_a_document_in_turn_is_as_its_sentences_alone(whole: Runtime) -> None:
-    """Documents that are translated together are translated as each sentence is, given the texts before it."""
+    """Documents translated together get, for each sentence, the translation that it gets alone after the same texts."""
     translator = WindowTranslator(whole, Options(beam_size=2))
     given = documents(3)
     found = translate_documents(translator, given, whole.manifest.window)
@@ -146,7 +146,7 @@ def test_a_document_in_turn_is_as_its_sentences_alone(whole: Runtime) -> None:
 
 
 def test_a_correction_is_read_in_place_of_what_was_kept(whole: Runtime) -> None:
-    """Another text of the translation before gives other scores, though its own is kept."""
+    """Another translation of the preceding sentence gives other scores, although the memory of its own is kept."""
     first, second = documents(1)[0].sentences[:2]
     (made,) = whole.translate([TranslationRequest(first.source, following=(second,))], Options(beam_size=1))
     scores = []
@@ -158,7 +158,7 @@ def test_a_correction_is_read_in_place_of_what_was_kept(whole: Runtime) -> None:
 
 
 def test_a_growing_document_is_read_as_it_grew(whole: Runtime) -> None:
-    """What a sentence left when nothing followed it is not what it leaves when it was read with the next one."""
+    """A sentence leaves another memory if it was read before the next one existed than if it was read with that."""
     first, second, third = documents(1)[0].sentences[:3]
     asked = TranslationRequest(third.source, (first, second))
     grown = replace(asked, growing=True)
@@ -166,7 +166,7 @@ def test_a_growing_document_is_read_as_it_grew(whole: Runtime) -> None:
 
 
 def test_sentences_after_an_empty_one_start_anew(whole: Runtime) -> None:
-    """A sentence without a translation leaves nothing, whatever was before it."""
+    """A sentence with an empty translation leaves no memory, whatever was before it."""
     first, second, third = documents(1)[0].sentences[:3]
     asked = [
         TranslationRequest(third.source, (Sentence(first.source, text), Sentence(second.source, "")))
@@ -177,7 +177,7 @@ def test_sentences_after_an_empty_one_start_anew(whole: Runtime) -> None:
 
 
 def test_an_empty_sentence_keeps_its_place(whole: Runtime) -> None:
-    """Its line stays empty, and the next one is read as the third of its block, not as the second."""
+    """Its line stays empty, and the next sentence is read as the third of its block, not as the second."""
     first, _, third = documents(1)[0].sentences[:3]
     texts = Document((first, Sentence(""), third))
     found = translate_documents(WindowTranslator(whole), [texts], whole.manifest.window)
@@ -189,7 +189,7 @@ def test_an_empty_sentence_keeps_its_place(whole: Runtime) -> None:
 
 
 def test_a_sentence_in_parts_leaves_what_its_whole_translation_leaves(whole: Runtime) -> None:
-    """A sentence that was divided is read again as one by the next sentence, wherever it was translated."""
+    """The next sentence reads one that was divided as a whole again, whichever engine translated it."""
     long = TranslationRequest("、".join(["からりきくろ"] * 9) + "。", growing=True)
     assert len(whole.tokenizer.encode_source(long.source)) > whole.manifest.limits.split_tokens
     (made,) = whole.translate([long], Options())
@@ -200,7 +200,7 @@ def test_a_sentence_in_parts_leaves_what_its_whole_translation_leaves(whole: Run
 
 
 def test_frames_make_room_for_memories(whole: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where what captured steps have left takes the memory, it goes, and what a sentence has left is read again."""
+    """If idle frames of captured steps take up the device's memory, they are freed, and a sentence is read again."""
     model = _model_of(whole)
     asked = TokenizedRequest(Example([5], preceding=[[6, 7]], translations=[[9, 10]], growing=True), 4)
     expected = cold(model).log_probabilities([asked], [[11]])
@@ -220,7 +220,7 @@ def test_frames_make_room_for_memories(whole: Runtime, monkeypatch: pytest.Monke
 
 
 def test_no_more_is_kept_than_the_limit(whole: Runtime) -> None:
-    """The memories that were used longest ago go first, and are made again."""
+    """The least recently used memories are dropped first, and made again when needed."""
     model = _model_of(whole)
     example = Example([5], preceding=[[6, 7], [8]], translations=[[9, 10], [11]], growing=True)
     (expected,) = Memories(model).recall([example])
@@ -234,7 +234,7 @@ def test_no_more_is_kept_than_the_limit(whole: Runtime) -> None:
 
 
 def _fresh(runtime: Runtime) -> Runtime:
-    """The runtime with an engine that has seen nothing."""
+    """The runtime with an engine that keeps no memories."""
     model = _model_of(runtime)
     return Runtime(runtime.manifest, runtime.tokenizer, model.architecture, {"direct": cold(model)})
 

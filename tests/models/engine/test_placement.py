@@ -1,4 +1,4 @@
-"""Marks of a sentence in its translation, where the shipped models say that they belong."""
+"""Marks of a sentence are placed in its translation where the shipped models say that they belong."""
 
 import random
 import re
@@ -54,7 +54,7 @@ def translated(runtime: Runtime, *texts: str, **options: Any) -> list[str]:
 
 
 def test_marks_are_around_the_same_words(japanese: Runtime, english: Runtime) -> None:
-    """In either direction, where words change places, too; without marks the translations are the same."""
+    """This holds in both directions, even if words change places; without marks, translations are the same."""
     assert translated(english, "I live in <b>Osaka</b> and work in <i>Kyoto</i>.") == [
         "<b>大阪</b>に住み、<i>京都</i>で働く。"
     ]
@@ -71,7 +71,7 @@ def test_marks_are_around_the_same_words(japanese: Runtime, english: Runtime) ->
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank", "verify"])
 def test_no_mark_is_lost_or_changed(japanese: Runtime, strategy: Any) -> None:
-    """By each strategy, and in each of the next best translations."""
+    """All marks are in every translation with each strategy, including alternatives."""
     beam, n_best = (1, 1) if strategy == "verify" else (4, 3)
     requests = [TranslationRequest(text) for text in MARKED]
     found = japanese.translate(requests, Options(strategy, beam, n_best))
@@ -93,7 +93,7 @@ def test_no_mark_is_lost_or_changed(japanese: Runtime, strategy: Any) -> None:
     ],
 )
 def test_marks_around_a_whole_sentence_stay_around_it(japanese: Runtime, source: str, begins: str, ends: str) -> None:
-    """With the full stop, or without it, and where another sentence has the partner."""
+    """With or without the full stop, and if the partner is in another sentence."""
     (plain, text) = translated(japanese, "彼は京都に住んでいる。", source)
     assert text == begins + plain.removesuffix(".") + ends
 
@@ -108,7 +108,7 @@ def test_marks_around_a_whole_sentence_stay_around_it(japanese: Runtime, source:
     ],
 )
 def test_a_tag_without_a_partner_is_between_words(japanese: Runtime, source: str, tag: str) -> None:
-    """And the words are translated as they are without it."""
+    """It is never inside a word, and the words are translated as they are without it."""
     (plain, text) = translated(japanese, source.replace(tag, ""), source)
     assert text.replace(tag, "") == plain
     before, after = text.split(tag)
@@ -117,7 +117,7 @@ def test_a_tag_without_a_partner_is_between_words(japanese: Runtime, source: str
 
 @pytest.mark.parametrize("rest", ["https://example.org", "2024", "{name}"])
 def test_what_no_word_is_beside_marks_stays_beside_them(japanese: Runtime, rest: str) -> None:
-    """An address, a number or a placeholder behind a name in bold."""
+    """An address, a number or a placeholder after a name in bold does not move the marks."""
     (text,) = translated(japanese, f"**清水寺**：{rest}")
     assert text.startswith("**Kiyomizu-dera")
     assert "**" in text.partition(rest)[0].removeprefix("**")
@@ -125,7 +125,7 @@ def test_what_no_word_is_beside_marks_stays_beside_them(japanese: Runtime, rest:
 
 @pytest.mark.parametrize("mark", ["[^1]", "<sup>1</sup>", '<img src="a.png">', "<x></x>"])
 def test_what_follows_the_last_word_follows_the_last_word(japanese: Runtime, mark: str) -> None:
-    """And is before the full stop, as in the sentence."""
+    """It is before the full stop, as in the source."""
     (plain, text) = translated(japanese, "本堂は国宝である。", f"本堂は国宝である{mark}。")
     assert text == f"{plain.removesuffix('.')}{mark}."
     (bold,) = translated(japanese, f"本堂は<b>国宝である{mark}。</b>")
@@ -133,7 +133,7 @@ def test_what_follows_the_last_word_follows_the_last_word(japanese: Runtime, mar
 
 
 def test_a_tag_that_is_a_word_is_in_its_place(english: Runtime) -> None:
-    """As the subject or the object that it stands for, with the particle of one."""
+    """It is translated as the subject or object that it stands for, with the right particle."""
     assert translated(english, "He moved to <city> in 1867 and built <building> there.")[0].endswith(
         "<building>を建設した。"
     )
@@ -141,7 +141,7 @@ def test_a_tag_that_is_a_word_is_in_its_place(english: Runtime) -> None:
 
 
 def test_what_is_copied_has_its_marks(japanese: Runtime) -> None:
-    """Numbers, placeholders and names in Latin letters, without what the model would quote with them."""
+    """Numbers, placeholders and names in Latin letters keep their marks, around themselves alone."""
     first, second = translated(
         japanese, "<b>{name}</b>さんが<i>%d</i>件の文を送った。", "<b>JR</b>の<i>京都駅</i>は<u>1877</u>年に開業した。"
     )
@@ -153,7 +153,7 @@ def test_what_is_copied_has_its_marks(japanese: Runtime) -> None:
 
 
 def test_more_pairs_than_are_looked_for_are_all_there(japanese: Runtime) -> None:
-    """Beyond some they are placed by proportion; they never cross."""
+    """Beyond a few, pairs are placed by proportion; they never cross."""
     source = "、".join(f"<b>{name}</b>" for name in ("京都", "奈良", "大阪", "東京", "神戸") * 3) + "に行った。"
     (text,) = translated(japanese, source)
     assert text.count("<b>") == text.count("</b>") == 15
@@ -165,14 +165,14 @@ def test_more_pairs_than_are_looked_for_are_all_there(japanese: Runtime) -> None
 
 @pytest.mark.parametrize("source", ["<b>彼は来た。</b>" * 20, "**彼**は" * 60, "<b>彼</b>は" * 40 + "来た。"])
 def test_a_sentence_of_nothing_but_marks_loses_none(japanese: Runtime, source: str) -> None:
-    """However many there are; those for which there is no room are around nothing."""
+    """All marks are kept, however many there are; pairs for which there is no room are around nothing."""
     (text,) = translated(japanese, source)
     for mark in ("<b>", "</b>", "**"):
         assert text.count(mark) == source.count(mark)
 
 
 def test_words_with_characters_that_are_not_pieces_are_whole(english: Runtime) -> None:
-    """Where a translation is not what its pieces say, words begin and end where they do."""
+    """Even if the pieces do not make up the translation exactly, marks are placed around whole words."""
     placement = Placement(None, english.tokenizer, *[Spelling(Nearest(english.tokenizer.target))] * 2, "en", 100)
     spelt = Spelling(Nearest(english.tokenizer.source)).of("x <b>y</b> z")
     (request,) = [TokenizedRequest(Example([1]), 10)]
@@ -182,7 +182,7 @@ def test_words_with_characters_that_are_not_pieces_are_whole(english: Runtime) -
 
 
 def test_vowels_that_normalisation_takes_apart_are_in_one_piece(tmp_path: Path) -> None:
-    """A Thai translation is what its pieces say, and marks stand where the model says."""
+    """The pieces of a Thai translation make it up exactly, so that marks can be placed where the model says."""
     texts = [
         "".join(words) for words in product(("ครู", "หมอ", "แมว"), ("ทำ", "จำ", "นำ", "ดื่ม"), ("น้ำ", "ถ้ำ", "คำ", "งาน"))
     ]
@@ -197,15 +197,15 @@ def test_vowels_that_normalisation_takes_apart_are_in_one_piece(tmp_path: Path) 
     ("source", "said", "expected"),
     [
         ("x y <b>tale</b>", "Story of old", "<b>Story</b> of old"),
-        ("x y <b>Tale</b>", "Stories of old", "Stories <b>of old</b>"),  # no ending of it: as far on as in the source
-        ("<b>tale</b> x y", "Of old tale and tales", "Of old <b>tale</b> and tales"),  # what the model says for it
-        ("<b>tale</b> x tale", "Old tale, story", "<b>Old</b> tale, story"),  # which of both?
+        ("x y <b>Tale</b>", "Stories of old", "Stories <b>of old</b>"),  # no form of "story": placed in proportion
+        ("<b>tale</b> x y", "Of old tale and tales", "Of old <b>tale</b> and tales"),  # the model's own word for it
+        ("<b>tale</b> x tale", "Old tale, story", "<b>Old</b> tale, story"),  # which of the two?
     ],
 )
 def test_marks_around_a_term_are_around_what_is_said_for_it(
     english: Runtime, source: str, said: str, expected: str
 ) -> None:
-    """Wherever that is."""
+    """The marks go around the term's target, or around the model's word for it, if that occurs only once."""
     spelling, term = Spelling(Nearest(english.tokenizer.target)), Term("tale", "story")
     placement = Placement(None, english.tokenizer, spelling, spelling, "en", 100)
     spelt = replace(spelling.of(source), terms=(term,), worded=(("tale", term),))
@@ -214,7 +214,7 @@ def test_marks_around_a_term_are_around_what_is_said_for_it(
 
 
 class Anywhere(Placement):
-    """In place of a model that says where a pair belongs: any place that is left."""
+    """Puts a pair at a random remaining place, in place of a model that says where it belongs."""
 
     def _if_memory_does(self, request: Any, asked: Any, pieces: Pieces, room: Room) -> Span | None:
         spans = room.spans(room.begins(pieces.begins), room.ends(pieces.ends))
@@ -222,7 +222,7 @@ class Anywhere(Placement):
 
 
 def element(depth: int) -> st.SearchStrategy[str]:
-    """Words and elements of XML, well-formed; tags without a partner among them."""
+    """Well-formed XML of words and elements, including empty ones."""
     words = st.sampled_from(["old ", "temples ", "of Kyoto ", "and ", "<br/>", "gardens. "])
     inner = words if depth == 0 else st.one_of(words, element(depth - 1).map(lambda text: f"<b>{text}</b>"))
     return st.lists(inner, min_size=1, max_size=5).map("".join)
@@ -230,7 +230,7 @@ def element(depth: int) -> st.SearchStrategy[str]:
 
 @given(element(2), st.data())
 def test_marks_never_cross_wherever_the_model_wants_them(english: Runtime, text: str, data: st.DataObject) -> None:
-    """A text in XML, divided anywhere into two sentences: their translations make up XML again, of the same tags."""
+    """If XML text is divided anywhere into two sentences, their translations make up XML with the same tags."""
     tokenizer, spelling = english.tokenizer, Spelling(Nearest(english.tokenizer.source))
     placement = Anywhere(None, tokenizer, spelling, Spelling(Nearest(tokenizer.target)), "ja", 100)
     random.seed(data.draw(st.integers(0, 1000)))
@@ -247,7 +247,7 @@ def test_marks_never_cross_wherever_the_model_wants_them(english: Runtime, text:
 
 
 class AroundAll(Placement):
-    """In place of a model that says that all of the translation is what a pair is around."""
+    """Puts every pair around the whole translation, in place of a model that says where it belongs."""
 
     def _if_memory_does(self, request: Any, asked: Any, pieces: Pieces, room: Room) -> Span | None:
         return room.begin, room.end
@@ -262,7 +262,7 @@ class AroundAll(Placement):
     ],
 )
 def test_what_has_its_partner_elsewhere_is_not_within_a_pair(english: Runtime, source: str, expected: set[str]) -> None:
-    """Nor is it without, if it was within: whatever the translation is like, tags do not cross."""
+    """Nor is it moved out of a pair that it was within: whatever the translation, tags do not cross."""
     placement = AroundAll(None, english.tokenizer, *[Spelling(Nearest(english.tokenizer.source))] * 2, "ja", 100)
     spelt = placement.spelling.of(source)
     assert spelt.restored(placement.place(TokenizedRequest(Example([1]), 10), spelt, "皇帝が建てた")) in expected
@@ -270,7 +270,7 @@ def test_what_has_its_partner_elsewhere_is_not_within_a_pair(english: Runtime, s
 
 @given(st.integers(0, 1000))
 def test_no_mark_is_within_a_word_in_latin_letters(english: Runtime, seed: int) -> None:
-    """Which in Japanese is several pieces: a placeholder is found again whatever is around its letters."""
+    """In Japanese such a word is several pieces, but no mark splits it, so placeholders are found again."""
     random.seed(seed)
     placement = Anywhere(None, english.tokenizer, *[Spelling(Nearest(english.tokenizer.source))] * 2, "ja", 100)
     spelt = placement.spelling.of(
@@ -284,13 +284,13 @@ def test_no_mark_is_within_a_word_in_latin_letters(english: Runtime, seed: int) 
 
 
 def test_what_is_within_a_pair_stays_there(english: Runtime) -> None:
-    """Also where the translation of its words has no room between two of its own."""
+    """This holds even if the translation of the marked words has no room between two words."""
     (text,) = translated(english, "It is <b>old<br/>and</b> big.")
     assert re.search("<b>[^<]*<br/>[^<]*</b>", text)
 
 
 def test_what_is_not_read_is_not_lost_where_a_caller_divides(japanese: Runtime) -> None:
-    """Emoji and marks without a word between, as parts of their own."""
+    """A caller may send emoji and marks without words as parts of their own."""
     parts = ("彼は犬だ。", "😀", "<b></b>")
     (found,) = japanese.translate([TranslationRequest("".join(parts), parts=parts)], Options())
     assert found.text.endswith(". 😀 <b></b>")
@@ -308,7 +308,7 @@ def test_a_draft_with_marks_is_kept(japanese: Runtime) -> None:
 
 
 def test_marks_are_placed_one_sentence_a_step(japanese: Runtime) -> None:
-    """Whoever asks for something else meanwhile waits for one; what nobody wants any more is not placed."""
+    """So other requests wait for one sentence at most, and nothing is placed in a sentence that has been dropped."""
     asked = dict(enumerate([*MARKED, "彼は京都に住んでいる。"]))
     flow = japanese.flow(Options("sentence"))
     flow.add({key: TranslationRequest(text) for key, text in asked.items()})

@@ -1,4 +1,4 @@
-"""The backbone proposes, the model with context chooses."""
+"""The backbone proposes translations, and the model with context chooses among them."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ DOCUMENTS = documents(4)
 
 
 def requests(runtime: Runtime) -> list[TranslationRequest]:
-    """All sentences of made-up documents that are not divided, in their context."""
+    """All sentences of made-up documents that need not be divided, in their context."""
     given = [
         TranslationRequest(each.current.source, each.preceding)
         for document in DOCUMENTS
@@ -32,19 +32,19 @@ def requests(runtime: Runtime) -> list[TranslationRequest]:
 
 
 def ranked(translation: Translation) -> list[tuple[str, float]]:
-    """Its text and score, and those of the alternatives to it."""
+    """The texts and scores of a translation and its alternatives."""
     return [(one.text, one.score) for one in (translation, *translation.alternatives)]
 
 
 @pytest.fixture(scope="module", params=[None, ConcatenationConfig()], ids=["torch chooses", "CTranslate2 chooses"])
 def chooser(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runtime:
-    """Bundles whose model with context is either."""
+    """A bundle whose model with context runs in either torch or CTranslate2."""
     folder = tmp_path_factory.mktemp("rerank") / "bundle"
     return Runtime.load(make_bundle(folder, request.param, quantization="float32", max_length=96))
 
 
 def test_what_the_context_makes_likeliest_of_the_n_best_is_chosen(chooser: Runtime) -> None:
-    """Texts are those of the backbone's list, in the order of what the model gives them in context."""
+    """The texts are those of the backbone's n best, in the order of their scores in context."""
     given = requests(chooser)
     proposed = chooser.translate(given, Options("sentence", BEAM, BEAM))
     found = chooser.translate(given, Options("rerank", BEAM, BEAM))
@@ -84,7 +84,7 @@ def test_a_beam_of_one_has_nothing_to_choose(chooser: Runtime) -> None:
 
 @pytest.mark.parametrize("kind", ["doc_transformer", "concatenation"])
 def test_translation_as_long_as_the_position_table_can_be_scored(kind: str, tmp_path: Path) -> None:
-    """What a backbone proposes that does not end is cut where its end has a position left."""
+    """If the backbone's proposal does not end, it is cut so that a position is left for its end."""
     backbone = BackboneConfig(width=32, heads=2, feed_forward=64, encoder_layers=1, decoder_layers=1, max_length=48)
     write_fixed(tmp_path / "bundle", kind, backbone, 200)
     runtime = Runtime.load(tmp_path / "bundle")
@@ -97,7 +97,7 @@ def test_translation_as_long_as_the_position_table_can_be_scored(kind: str, tmp_
 def test_so_many_are_reranked_at_once_as_suit_the_device(
     chooser: Runtime, monkeypatch: pytest.MonkeyPatch, device: str, first: int
 ) -> None:
-    """On a CPU somebody may wait for the next ones; on a GPU more of them take hardly longer."""
+    """On a CPU, other requests may be waiting; on a GPU, more sentences hardly take longer."""
     monkeypatch.setattr(type(chooser.engine("direct")), "device", torch.device(device))
     flow = chooser.engine("rerank").flow(SearchOptions(1))
     flow.add({key: TokenizedRequest(Example([5]), 3) for key in range(20)})
@@ -105,5 +105,5 @@ def test_so_many_are_reranked_at_once_as_suit_the_device(
 
 
 def test_without_a_backbone_there_is_no_reranking(runtime: Runtime) -> None:
-    """A model with context alone offers what needs nothing else."""
+    """A model without a backbone of its own offers only the strategies that need none."""
     assert list(combined({"direct": runtime.engine("direct")}, 96)) == ["direct", "verify"]

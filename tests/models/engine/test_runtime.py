@@ -32,7 +32,7 @@ LONG = "、".join(["からりきくろ"] * 9) + "。"
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_batch_mates_and_order_change_nothing(runtime: Runtime, strategy: Any, beam_size: int) -> None:
-    """Each of many requests gets, in its place, the translation that it gets alone."""
+    """Each of many requests gets the translation that it gets alone, in its place."""
     options = Options(strategy, beam_size)
     together = runtime.translate([*REQUESTS, TranslationRequest(LONG)], options)
     for request, found in zip([*REQUESTS, TranslationRequest(LONG)], together, strict=True):
@@ -43,7 +43,7 @@ def test_batch_mates_and_order_change_nothing(runtime: Runtime, strategy: Any, b
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_empty_sentence_stays_empty(runtime: Runtime, strategy: Any) -> None:
-    """Blank sources give empty texts in their places, and only they do."""
+    """Blank sources, and only those, give empty texts, in their places."""
     found = runtime.translate(
         [TranslationRequest(text) for text in ("から。", "", " \n\t", "きく。")], Options(strategy)
     )
@@ -55,7 +55,7 @@ def test_an_empty_sentence_stays_empty(runtime: Runtime, strategy: Any) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_characters_that_the_vocabulary_lacks_are_read_as_the_nearest(runtime: Runtime, strategy: Any) -> None:
-    """In a sentence, in one that is divided, and in their context; here soft hyphens and joiners, which are nothing."""
+    """In sentences, divided or not, and in context; here, soft hyphens and word joiners are simply dropped."""
     plain = [TranslationRequest(text, (Sentence("かりきる。"),)) for text in ("から。", LONG)]
     unseen = [
         TranslationRequest(text.replace("ら", "\u00adら\u2060"), (Sentence("か\u00adりきる。"),))
@@ -65,7 +65,7 @@ def test_characters_that_the_vocabulary_lacks_are_read_as_the_nearest(runtime: R
 
 
 def test_context_matters_to_direct_only(runtime: Runtime) -> None:
-    """Other preceding sentences change what `direct` says and how likely it is; `sentence` does not see them."""
+    """Other preceding sentences change the scores of `direct`; `sentence` does not read them."""
     source = REQUESTS[4].source
     contexts = [(), (Sentence("かりきる。"),), (Sentence("こらけれ。"), Sentence("くろくろ。"))]
     requests = [TranslationRequest(source, context) for context in contexts]
@@ -81,7 +81,7 @@ def test_context_matters_to_direct_only(runtime: Runtime) -> None:
 
 
 def test_context_beyond_the_window_is_not_read(runtime: Runtime) -> None:
-    """Of many preceding sentences the latest two are used, and others before them change nothing."""
+    """Of many preceding sentences, only the last two are used; earlier ones change nothing."""
     latest = (Sentence("かりきる。"), Sentence("こらけれ。"))
     requests = [TranslationRequest("から。", (*older, *latest)) for older in ((), (Sentence("くろ。"),) * 5)]
     one, two = runtime.translate(requests, Options())
@@ -90,7 +90,7 @@ def test_context_beyond_the_window_is_not_read(runtime: Runtime) -> None:
 
 
 def test_context_that_is_too_long_loses_its_oldest_sentences(runtime: Runtime) -> None:
-    """A sentence of context that does not fit is left out whole, and the size says so."""
+    """A sentence of context that does not fit is left out completely, and not counted in the context size."""
     near, far = Sentence("かりきる。"), Sentence("からりきくろ" * 20)
     found = runtime.translate([TranslationRequest("から。", context) for context in ((far, near), (near,))], Options())
     assert found[0] == found[1]
@@ -99,7 +99,7 @@ def test_context_that_is_too_long_loses_its_oldest_sentences(runtime: Runtime) -
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence"])
 def test_a_larger_alpha_gives_longer_translations(runtime: Runtime, strategy: Any) -> None:
-    """Log-probabilities are divided by n^alpha; without one it is the bundle's own."""
+    """Log-probabilities are divided by n^alpha; by default, alpha is the bundle's own."""
     lengths, own = {}, runtime.manifest.decoding.alpha
     for alpha in (0.0, own, 4.0):
         found = runtime.translate(REQUESTS, Options(strategy, beam_size=4, alpha=alpha))
@@ -111,7 +111,7 @@ def test_a_larger_alpha_gives_longer_translations(runtime: Runtime, strategy: An
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence"])
 def test_a_patient_search_finds_better_translations(runtime: Runtime, strategy: Any) -> None:
-    """It only sees more (Kasai et al. 2022); without a patience it is the bundle's own."""
+    """Patience only makes it see more hypotheses (Kasai et al. 2022); by default, it is the bundle's own."""
     scores, own = {}, runtime.manifest.decoding.patience
     for patience in (own, 4.0):
         found = runtime.translate(REQUESTS, Options(strategy, beam_size=2, alpha=4.0, patience=patience))
@@ -121,7 +121,7 @@ def test_a_patient_search_finds_better_translations(runtime: Runtime, strategy: 
 
 
 def test_hypotheses_are_compared_by_the_rule_that_the_run_names(checkpoint: Path, model: TranslationModel) -> None:
-    """With the same alpha, `wu` prefers longer ones less than `power` does."""
+    """With the same alpha, `wu` favours longer hypotheses less than `power` does."""
     trained, lengths = load_checkpoint(checkpoint), {}
     for rule in ("wu", "power"):
         decoding = trained.config.decoding.model_copy(update={"normalization": rule, "alpha": 3.0})
@@ -133,7 +133,7 @@ def test_hypotheses_are_compared_by_the_rule_that_the_run_names(checkpoint: Path
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_long_sentence_is_translated_in_parts(runtime: Runtime, strategy: Any) -> None:
-    """Beyond what training has seen, clauses are packed into parts, each translated with the context, and joined."""
+    """If it is longer than any in training, clauses are packed into parts, translated in context, and joined."""
     context = (Sentence("かりきる。"),)
     options = Options(strategy)
     clauses = [clause + "、" for clause in LONG.split("、")]
@@ -154,7 +154,7 @@ def test_a_long_sentence_is_translated_in_parts(runtime: Runtime, strategy: Any)
 
 
 def test_a_request_of_several_sentences_is_no_context_of_its_own(runtime: Runtime) -> None:
-    """What is said to be read is of the document, although its later sentences are read with its first ones."""
+    """Later sentences of a request are read with its first ones, but the context size counts only the document's."""
     parts = ("かりきる。", "きろ。")
     asked = [TranslationRequest("".join(parts), (Sentence("から。"),) * size, parts=parts) for size in (0, 1)]
     assert [found.context_size for found in runtime.translate(asked, Options(beam_size=1))] == [0, 1]
@@ -162,7 +162,7 @@ def test_a_request_of_several_sentences_is_no_context_of_its_own(runtime: Runtim
 
 @pytest.mark.parametrize(("times", "fits"), [(12, True), (40, False)])
 def test_a_sentence_without_boundary_is_divided_when_it_does_not_fit(runtime: Runtime, times: int, fits: bool) -> None:
-    """Longer than in training but within the positions is translated whole; beyond them in parts that are within."""
+    """If it is longer than in training but fits the positions, it is translated whole; otherwise in parts that fit."""
     request = TranslationRequest("からりきくろ" * times)
     tokens = len(runtime.tokenizer.encode_source(request.source))
     assert tokens > runtime.manifest.limits.split_tokens
@@ -174,7 +174,7 @@ def test_a_sentence_without_boundary_is_divided_when_it_does_not_fit(runtime: Ru
 
 
 def test_scores_are_means_over_tokens(runtime: Runtime, bundle: Path) -> None:
-    """A translation's score is CTranslate2's with length penalty 1, of the backbone as anyone can use it."""
+    """A translation's score is the one that CTranslate2 gives with length penalty 1 if anyone uses the backbone."""
     pieces = [runtime.tokenizer.source.encode(request.source, out_type=str) for request in REQUESTS]
     translator = ctranslate2.Translator(str(bundle / "backbone"), compute_type="float32", intra_threads=1)
     expected = translator.translate_batch(pieces, beam_size=4, max_decoding_length=20, return_scores=True)
@@ -185,7 +185,7 @@ def test_scores_are_means_over_tokens(runtime: Runtime, bundle: Path) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_target_is_scored_as_a_whole(runtime: Runtime, strategy: Any) -> None:
-    """The score is that of all pieces and of the end: what is appended makes a target less likely."""
+    """The score is that of all pieces and of the end, so appended words make a target less likely."""
     requests = [replace(request, preceding=()) for request in REQUESTS[:4]]
     shorter, longer = (runtime.score(requests, [text] * 4, Options(strategy)) for text in ("", "rako raki"))
     tokenized = [TokenizedRequest(Example(runtime.tokenizer.encode_source(request.source)), 9) for request in requests]
@@ -196,7 +196,7 @@ def test_a_target_is_scored_as_a_whole(runtime: Runtime, strategy: Any) -> None:
 
 
 def test_alternatives_follow_the_best(runtime: Runtime) -> None:
-    """With n best, the other hypotheses come in the order of their scores; greedy search has no alternative."""
+    """The other hypotheses of the n best follow in the order of their scores; greedy search has no alternatives."""
     found = runtime.translate(REQUESTS, Options(beam_size=4, n_best=3))
     for translation in found:
         ranked = [Alternative(translation.text, translation.score), *translation.alternatives]
@@ -217,7 +217,7 @@ def test_alternatives_follow_the_best(runtime: Runtime) -> None:
     ],
 )
 def test_an_option_that_is_not_offered_is_refused(runtime: Runtime, options: Options) -> None:
-    """Strategies, beams and numbers of hypotheses that make no sense are refused, also by `translate`."""
+    """Strategies, beams and numbers of hypotheses that make no sense are refused by `check` and by `translate`."""
     with pytest.raises(UnsupportedOptionError):
         runtime.check(REQUESTS[0], options)
     with pytest.raises(UnsupportedOptionError):
@@ -225,13 +225,13 @@ def test_an_option_that_is_not_offered_is_refused(runtime: Runtime, options: Opt
 
 
 def test_a_target_that_does_not_fit_is_refused(runtime: Runtime) -> None:
-    """Scoring a text that is longer than the position table is refused like a source that is."""
+    """A target to be scored that is longer than the position table is refused, as such a source is."""
     with pytest.raises(SentenceTooLongError, match="this model accepts at most 63"):
         runtime.score([REQUESTS[0]], ["ra " * 100])
 
 
 def test_a_checkpoint_translates_as_its_bundle(runtime: Runtime, checkpoint: Path) -> None:
-    """Opened itself, a checkpoint gives with both strategies what the float32 bundle made of it gives."""
+    """With both strategies, a checkpoint translates as the float32 bundle that was made from it."""
     opened = Runtime.open(checkpoint)
     for strategy in ("direct", "sentence"):
         ours, theirs = (one.translate(REQUESTS, Options(strategy)) for one in (opened, runtime))
@@ -249,7 +249,7 @@ def test_a_bundle_is_opened_like_a_checkpoint(bundle: Path, runtime: Runtime) ->
 
 
 def test_bfloat16_is_near_float32(bundle: Path, runtime: Runtime) -> None:
-    """In bfloat16, both strategies give scores near those of float32."""
+    """In bfloat16, all strategies give scores near those of float32."""
     rounded = Runtime.load(bundle, compute_type="bfloat16")
     for strategy in STRATEGIES:
         options = Options(strategy)  # type: ignore[arg-type]
@@ -258,7 +258,7 @@ def test_bfloat16_is_near_float32(bundle: Path, runtime: Runtime) -> None:
 
 
 def test_a_sentence_bundle_has_no_context(tmp_path: Path) -> None:
-    """A bundle without an architecture says that it reads nothing, and ignores what it is given."""
+    """A bundle of a sentence model says that it reads no context, and ignores any that it is given."""
     runtime = Runtime.load(
         make_bundle(tmp_path / "bundle", SentenceConfig(), quantization="float32", embeddings="shared")
     )
@@ -269,7 +269,7 @@ def test_a_sentence_bundle_has_no_context(tmp_path: Path) -> None:
 
 
 def test_evaluation_takes_a_runtime(runtime: Runtime) -> None:
-    """A runtime with its options is a translator and a scorer for the evaluation of whole documents."""
+    """A runtime with its options can translate and score for the evaluation of whole documents."""
     adapter = WindowTranslator(runtime, Options("sentence"))
     translator: Translator = adapter
     scorer: Scorer = adapter
@@ -281,7 +281,7 @@ def test_evaluation_takes_a_runtime(runtime: Runtime) -> None:
 
 
 def test_the_loss_is_over_the_tokens_that_are_scored(runtime: Runtime) -> None:
-    """An address is a word to the model on both sides, however many pieces it has; so it is to whoever counts them."""
+    """To the model, an address is one word on either side, however many pieces it has, and it is counted as one."""
     scorer, address = WindowTranslator(runtime), "https://example.org/" + "rikaroko" * 20
     addressed, plain = (Sentence(f"{word}からり。", f"raka {word}.") for word in (address, "ABC"))
     assert len(runtime.tokenizer.encode_target(addressed.target or "")) > runtime.manifest.limits.source_tokens
@@ -300,13 +300,13 @@ def test_the_loss_is_over_the_tokens_that_are_scored(runtime: Runtime) -> None:
     ],
 )
 def test_what_the_machine_lacks_is_refused(bundle: Path, arguments: dict[str, Any], reason: str) -> None:
-    """A compute type or device that is not there is an error when the bundle is loaded."""
+    """A missing compute type or device is an error when the bundle is loaded."""
     with pytest.raises(BundleError, match=reason):
         Runtime.load(bundle, **arguments)
 
 
 def test_a_damaged_bundle_is_not_loaded(bundle: Path, tmp_path: Path) -> None:
-    """Loading checks the checksums."""
+    """Loading verifies checksums."""
     copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
     (copy / "model.safetensors").write_bytes((copy / "model.safetensors").read_bytes()[:-1])
     with pytest.raises(BundleError, match=r"model\.safetensors is damaged"):
@@ -314,6 +314,6 @@ def test_a_damaged_bundle_is_not_loaded(bundle: Path, tmp_path: Path) -> None:
 
 
 def test_errors_of_one_request_are_request_errors(runtime: Runtime) -> None:
-    """What `check` raises is always of the kind that a caller can give back to one client."""
+    """`check` raises errors that a caller can pass on to the client of one request."""
     with pytest.raises(RequestError):
         runtime.check(TranslationRequest("か"), Options(beam_size=0))

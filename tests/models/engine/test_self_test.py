@@ -1,4 +1,4 @@
-"""What a bundle must do before it serves."""
+"""The self-test that a bundle must pass before it is served."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ Answers = list[Translation]
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
-    """A tiny bundle that nothing is wrong with."""
+    """A tiny bundle with nothing wrong."""
     return Runtime.load(make_bundle(tmp_path_factory.mktemp("tiny") / "bundle"))
 
 
@@ -45,17 +45,17 @@ class Spoilt:
 
 @pytest.mark.parametrize("bundle", sorted(PRETRAINED.iterdir()), ids=lambda bundle: bundle.name)
 def test_shipped_bundle_passes(bundle: Path) -> None:
-    """The models that everybody gets first are served."""
+    """Both shipped models can be served."""
     self_test(Runtime.load(bundle))
 
 
 def test_sound_bundle_passes(tiny: Runtime) -> None:
-    """Random weights translate as badly alone as together, which is all that is asked."""
+    """Random weights translate equally badly alone and together, which is all that the test asks for."""
     self_test(tiny)
 
 
 def test_probes_are_the_same_every_time_and_differ_in_length(tiny: Runtime) -> None:
-    """They are made of the vocabulary, so any language has them; some are padded in a batch, some have context."""
+    """They are made from the vocabulary, so every language has some; some are padded in a batch, some have context."""
     asked = probes(tiny.tokenizer)
     assert asked == probes(tiny.tokenizer)
     assert len({len(tiny.tokenizer.encode_source(request.source)) for request in asked}) == len(asked)
@@ -63,7 +63,7 @@ def test_probes_are_the_same_every_time_and_differ_in_length(tiny: Runtime) -> N
 
 
 def test_weight_that_is_no_number_is_noticed(tmp_path: Path) -> None:
-    """A bundle that was exported with it has right checksums, loads, and is refused all the same."""
+    """A bundle that was exported with a NaN has correct checksums and loads, but fails the test."""
     folder = tmp_path / "bundle"
     shutil.copytree(SHIPPED, folder)
     put_nan(folder, "architecture.decoder.1.attention.output.bias")
@@ -72,7 +72,7 @@ def test_weight_that_is_no_number_is_noticed(tmp_path: Path) -> None:
 
 
 def test_empty_translation_is_noticed(tiny: Runtime) -> None:
-    """A sentence that has text has a translation."""
+    """A sentence with text must have a translation."""
     spoilt = Spoilt(tiny, lambda requests, options, sound: [replace(one, text=" ") for one in sound])
     with pytest.raises(SelfTestError, match="is empty"):
         self_test(spoilt)
@@ -80,7 +80,7 @@ def test_empty_translation_is_noticed(tiny: Runtime) -> None:
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence"])
 def test_dependence_on_the_batch_is_noticed(tiny: Runtime, strategy: str) -> None:
-    """Whatever is translated beside it, a sentence has one translation, by either strategy."""
+    """With either strategy, a sentence must have the same translation whatever is translated beside it."""
 
     def spoil(requests: Sequence[TranslationRequest], options: Options, sound: Answers) -> Answers:
         if options.strategy != strategy or len(requests) == 1:
@@ -92,7 +92,7 @@ def test_dependence_on_the_batch_is_noticed(tiny: Runtime, strategy: str) -> Non
 
 
 def test_tie_that_rounding_decides_is_none(tiny: Runtime) -> None:
-    """Two translations of one score may take turns."""
+    """Two translations with equal scores may replace each other."""
 
     def spoil(requests: Sequence[TranslationRequest], options: Options, sound: Answers) -> Answers:
         return sound if len(requests) == 1 else [replace(one, text=one.text + "!") for one in sound]
@@ -101,7 +101,7 @@ def test_tie_that_rounding_decides_is_none(tiny: Runtime) -> None:
 
 
 def test_context_that_is_not_read_is_noticed(tiny: Runtime) -> None:
-    """A bundle that says that it reads preceding sentences has to."""
+    """A bundle that claims to read preceding sentences has to do so."""
     spoilt = Spoilt(tiny, lambda requests, options, sound: [replace(one, context_size=0) for one in sound])
     with pytest.raises(SelfTestError, match="with 1 preceding sentences it used 0"):
         self_test(spoilt)
@@ -118,7 +118,7 @@ def test_context_that_is_not_read_is_noticed(tiny: Runtime) -> None:
     ],
 )
 def test_exception_is_told_by_its_kind_and_first_line(tiny: Runtime, error: Exception, told: str) -> None:
-    """Whatever an engine raises, over damaged weights or a library that is not there, a sentence says what it was."""
+    """One sentence names whatever an engine raises, such as over damaged weights or a missing library."""
 
     def spoil(requests: Sequence[TranslationRequest], options: Options, sound: Answers) -> Answers:
         raise error

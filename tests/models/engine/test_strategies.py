@@ -23,7 +23,7 @@ TARGETS = [[4, 5], [6], [7, 8, 9, 10], []]
 
 
 def test_batch_mates_change_nothing(model: TranslationModel) -> None:
-    """Translations and log-probabilities of a request are the same alone and among others, with context and without."""
+    """A request has the same translations and log-probabilities alone and among others, with or without context."""
     engine = TorchEngine(model)
     for beam_size in (1, 4):
         options = SearchOptions(beam_size, n_best=beam_size)
@@ -39,13 +39,13 @@ def test_batch_mates_change_nothing(model: TranslationModel) -> None:
 
 
 def test_each_translation_has_its_own_maximum_length(model: TranslationModel) -> None:
-    """No translation is longer than its request allows, end of sentence included."""
+    """No translation is longer than its request allows, including the end of sentence."""
     for request, (found,) in zip(REQUESTS, TorchEngine(model).translate(REQUESTS, SearchOptions(1)), strict=True):
         assert found.length <= request.max_length
 
 
 def test_scores_are_those_of_search(model: TranslationModel) -> None:
-    """Scoring a finished translation gives the log-probability that search gave it."""
+    """Scoring a finished translation gives the log-probability that it had in the search."""
     engine = TorchEngine(model)
     found = [best for (best,) in engine.translate(REQUESTS, SearchOptions(4, min_length=0))]
     finished = [(request, best) for request, best in zip(REQUESTS, found, strict=True) if best.finished]
@@ -57,7 +57,7 @@ def test_scores_are_those_of_search(model: TranslationModel) -> None:
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_frames_make_room_for_scoring(model: TranslationModel, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    """Where what captured steps have left takes the memory, it goes, and a sentence alone is tried once more."""
+    """If idle frames of captured steps take up the memory, they are freed, and a single sentence is tried once more."""
     expected = TorchEngine(model).log_probabilities(REQUESTS[:count], TARGETS[:count])
     decoder = GraphDecoder(model, Tapes())
     engine = TorchEngine(model, decoder=decoder)
@@ -89,7 +89,7 @@ def test_the_sentence_model_is_the_backbone_alone(model: TranslationModel) -> No
 
 
 def test_contexts_count_an_eighth_in_a_batch() -> None:
-    """Ten sentences before it make a sentence no larger than it is; a hundred do, so that memory stays bounded."""
+    """Ten sentences of context do not make a request count as larger; a hundred do, so that memory stays bounded."""
     source, context = [5] * 29, [[6] * 20]
     assert TokenizedRequest(Example(source), 9).size == 30
     assert TokenizedRequest(Example(source, context * 10), 9).size == 30

@@ -1,4 +1,4 @@
-"""Terms through the shipped model: they are in the translation as they are asked for."""
+"""Terms with the shipped model: translations contain them as asked for."""
 
 import re
 from dataclasses import replace
@@ -30,7 +30,7 @@ def runtime() -> Runtime:
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank", "verify"])
 def test_terms_are_said_and_the_model_says_the_rest(runtime: Runtime, strategy: Any) -> None:
-    """Whatever it would have said for them."""
+    """Terms replace whatever the model would have said for them."""
     beam = 1 if strategy == "verify" else 4
     plain, asked = runtime.translate(
         [TranslationRequest(TEXT), TranslationRequest(TEXT, terms=(LADY, TALE))], Options(strategy, beam)
@@ -45,14 +45,14 @@ def test_terms_are_said_and_the_model_says_the_rest(runtime: Runtime, strategy: 
 
 
 def test_a_sentence_that_says_its_terms_by_itself_stays_as_it_is(runtime: Runtime) -> None:
-    """It has read all of its words, which are worth more than stand-ins."""
+    """The model has read its actual words, which is better than reading stand-ins."""
     own = (Term("紫式部", "Murasaki Shikibu"),)
     plain, asked = runtime.translate([TranslationRequest(TEXT), TranslationRequest(TEXT, terms=own)], Options())
     assert asked == plain
 
 
 def test_terms_are_of_use_with_marks_context_and_drafts(runtime: Runtime) -> None:
-    """The same words are in bold, what precedes is read as it is, and drafts change nothing."""
+    """The words for the term are in bold, context is read as it is, and a draft changes nothing."""
     request = TranslationRequest(
         f"<b>紫式部</b>{TEXT[3:]}", (Sentence("紫式部は女流歌人である。"),), terms=(LADY, TALE)
     )
@@ -65,7 +65,7 @@ def test_terms_are_of_use_with_marks_context_and_drafts(runtime: Runtime) -> Non
 
 @pytest.mark.parametrize("target", ["The Tale of Genji", "Zakuro Hall"])
 def test_marks_around_a_term_are_around_it(runtime: Runtime, target: str) -> None:
-    """Whether the model says it by itself or not; another pair of marks is around other words."""
+    """Marks around a term are around its target, whether the model says that by itself or not; others stay apart."""
     text = "<a href='x'>源氏物語</a>は<b>宮廷</b>の物語である。"
     (found,) = runtime.translate([TranslationRequest(text, terms=(Term("源氏物語", target),))], Options())
     assert f"<a href='x'>{target}</a>" in found.text
@@ -74,7 +74,7 @@ def test_marks_around_a_term_are_around_it(runtime: Runtime, target: str) -> Non
 
 @pytest.mark.parametrize("text", ["{name}さんは来た。", "https://example.org/name を見た。", "<name>さんは来た。"])
 def test_what_is_no_word_is_no_term(runtime: Runtime, text: str) -> None:
-    """What is read in the place of an address or a placeholder stays as it is, and costs nothing more."""
+    """Neither the text of addresses and placeholders nor their stand-ins count as terms, and they cost nothing more."""
     terms = (Term("name", "the name"), Term("abc", "the alphabet"), Term("ABC", "the alphabet"))
     plain, asked = runtime.translate([TranslationRequest(text), TranslationRequest(text, terms=terms)], Options())
     assert asked == plain
@@ -83,7 +83,7 @@ def test_what_is_no_word_is_no_term(runtime: Runtime, text: str) -> None:
 
 
 def test_a_term_of_another_part_is_not_what_is_read_for_a_placeholder(runtime: Runtime) -> None:
-    """Though it is the same word."""
+    """Even if the term and the stand-in are the same word."""
     parts = ("{name}は{place}に来た。", "JRで帰った。")
     asked = TranslationRequest("".join(parts), parts=parts, terms=(Term("JR", "Japan Railways"),))
     (found,) = runtime.translate([asked], Options("direct", 1))
@@ -96,19 +96,19 @@ def test_a_term_of_another_part_is_not_what_is_read_for_a_placeholder(runtime: R
 @pytest.mark.parametrize(
     ("text", "source", "target", "said"),
     [
-        ("<b>道具</b>は一部が党のものである。", "道具", "art", r"<b>[Aa]rt</b>"),  # and no part of a party
-        ("多くの<b>寺院</b>と<i>神社</i>がある。", "寺院", "temple", r"<b>temples</b>"),  # the ending, too
+        ("<b>道具</b>は一部が党のものである。", "道具", "art", r"<b>[Aa]rt</b>"),  # not part of "party"
+        ("多くの<b>寺院</b>と<i>神社</i>がある。", "寺院", "temple", r"<b>temples</b>"),  # including the ending
         ("彼は筆を持ち、彼女は<b>筆</b>を捨てた。", "筆", "Zakuro Hall", r"Zakuro Hall.*<b>Zakuro Hall</b>"),
     ],
 )
 def test_marks_are_around_words_for_terms(runtime: Runtime, text: str, source: str, target: str, said: str) -> None:
-    """And around that for the occurrence of the term that they are around."""
+    """If the term occurs several times, they are around the word for the marked occurrence."""
     (found,) = runtime.translate([TranslationRequest(text, terms=(Term(source, target),))], Options("direct", 1))
     assert re.search(said, found.text), found.text
 
 
 def test_each_part_of_a_long_sentence_has_its_own(runtime: Runtime) -> None:
-    """It is divided into clauses, and a clause has four stand-ins at most."""
+    """Each part has its own stand-ins, at most four, none of which remain in the translation."""
     text = "、".join([TEXT.removesuffix("。")] * 12) + "。"
     (found,) = runtime.translate([TranslationRequest(text, terms=(LADY, TALE, COURT))], Options("direct", 1))
     assert found.text.count("the palace") > 2
@@ -116,7 +116,7 @@ def test_each_part_of_a_long_sentence_has_its_own(runtime: Runtime) -> None:
 
 
 def test_terms_of_a_file_are_used_on_one_machine_and_on_many(tmp_path: Path) -> None:
-    """By the command, and by a worker of a cluster; both give the same."""
+    """The command and a worker of a cluster give the same translations with terms."""
     bundle, source, terms = PRETRAINED / "ja-en", tmp_path / "source", tmp_path / "terms.tsv"
     source.write_text(f"{TEXT}\n\n源氏物語を書いた。\n", encoding="utf-8")
     terms.write_text("".join(f"{term.source}\t{term.target}\n" for term in (LADY, TALE)), encoding="utf-8")
@@ -130,7 +130,7 @@ def test_terms_of_a_file_are_used_on_one_machine_and_on_many(tmp_path: Path) -> 
 
 
 def test_in_a_flow_they_are_what_they_are_alone(runtime: Runtime) -> None:
-    """Beside others, in any order."""
+    """Requests with terms are translated in a flow, among others, as they are alone."""
     requests = [
         TranslationRequest(TEXT, terms=(LADY, TALE)),
         TranslationRequest(TEXT),

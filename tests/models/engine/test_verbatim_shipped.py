@@ -1,4 +1,4 @@
-"""Addresses, placeholders and emoji through the shipped model: nothing of them is lost or changed."""
+"""Addresses, placeholders and emoji with the shipped model: none is lost or changed."""
 
 import re
 from typing import Any
@@ -30,7 +30,7 @@ def runtime() -> Runtime:
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank", "verify"])
 def test_each_is_in_every_translation_as_often_as_in_its_source(runtime: Runtime, strategy: Any) -> None:
-    """Of a sentence alone, of one that is divided, and in each of the next best translations."""
+    """This holds for a sentence that is divided, too, and for all alternatives."""
     beam, n_best = (1, 1) if strategy == "verify" else (4, 3)
     found = runtime.translate([TranslationRequest(text) for text in SENTENCES], Options(strategy, beam, n_best))
     for source, kept, translation in zip(SENTENCES, KEPT, found, strict=True):
@@ -39,7 +39,7 @@ def test_each_is_in_every_translation_as_often_as_in_its_source(runtime: Runtime
 
 
 def test_an_address_stands_where_the_model_says_what_it_reads_for_it(runtime: Runtime) -> None:
-    """In the sentence and not behind it, with spaces only where it has neighbours."""
+    """It is in the sentence, not appended to it, and has spaces only beside words."""
     (one, two, *_) = runtime.translate([TranslationRequest(text) for text in SENTENCES], Options())
     assert ADDRESS in one.text
     assert two.text.endswith(f"({ADDRESS}).")
@@ -47,7 +47,7 @@ def test_an_address_stands_where_the_model_says_what_it_reads_for_it(runtime: Ru
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank", "verify"])
 def test_words_in_latin_letters_stay_in_a_translation_from_japanese(runtime: Runtime, strategy: Any) -> None:
-    """The model itself makes `Micros Word`, `salmon As` and `I.........` of them."""
+    """The model itself would turn them into `Micros Word`, `salmon As` and `I.........`."""
     asked = {
         "Microsoft Wordを開いて、Save Asをクリックしてください。": ("Microsoft Word", "Save As"),
         "彼は「I have a dream」と言った。": ("I have a dream",),
@@ -61,7 +61,7 @@ def test_words_in_latin_letters_stay_in_a_translation_from_japanese(runtime: Run
 
 
 def test_a_sentence_in_another_script_is_not_translated(runtime: Runtime) -> None:
-    """It stands as it is between the others, unless a glossary has a word of it."""
+    """It stays as it is, with a score of 0, unless a glossary has a word in it."""
     texts = ["Best regards,", "The meeting is at 3 pm on Friday。", "Увидимся", "<b>OK!</b>"]
     found = runtime.translate([TranslationRequest(text) for text in texts], Options())
     assert [each.text for each in found] == [
@@ -77,7 +77,7 @@ def test_a_sentence_in_another_script_is_not_translated(runtime: Runtime) -> Non
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank"])
 def test_no_alternative_loses_what_the_best_has(runtime: Runtime, strategy: Any) -> None:
-    """Words that the model was to copy and has not, or another name than the glossary's, make it none."""
+    """Hypotheses that lack words to be copied, or have another name than the glossary's, are no alternatives."""
     asked = [
         TranslationRequest("**紫式部**は https://example.com を見た。"),
         TranslationRequest("<b>紫式部</b>は{name}を書いた。"),
@@ -89,11 +89,11 @@ def test_no_alternative_loses_what_the_best_has(runtime: Runtime, strategy: Any)
         assert [text for text in texts if words not in text.lower() or "ABA" in text] == []
         assert [
             text for text in texts if re.search(r"[.] (https|{)", text)
-        ] == []  # behind the sentence, in which it was lost
+        ] == []  # that is, appended because the sentence has lost it
 
 
 TRIED = "{name} sent you %d messages."
-"""Its first two words do not both come back, and others do."""
+"""The model loses one of the first two stand-ins, but not of those tried next."""
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def english() -> Runtime:
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence"])
 def test_where_a_word_does_not_come_back_another_one_is_tried(english: Runtime, strategy: Any) -> None:
-    """As often in a flow as in a call; whoever asks for nothing of that sort has the same answer beside it."""
+    """A flow gives the same as a call, and sentences beside it that need no other try are translated as ever."""
     (tried,) = english.translate([TranslationRequest(TRIED)], Options(strategy))
     assert tried.text.index("{name}") < tried.text.index("%d") < len(tried.text) - 4
     assert "ジェイアール" not in tried.text
@@ -120,7 +120,7 @@ def test_where_a_word_does_not_come_back_another_one_is_tried(english: Runtime, 
 
 
 def test_what_is_tried_again_can_be_dropped(english: Runtime) -> None:
-    """After any number of steps, so also between two tries."""
+    """It can be dropped after any number of steps, and so between two tries."""
     steps, flow = 0, english.flow(Options("direct", 1))
     flow.add({0: TranslationRequest(TRIED)})
     while flow.running:
@@ -136,14 +136,14 @@ def test_what_is_tried_again_can_be_dropped(english: Runtime) -> None:
 
 
 def test_a_draft_with_what_was_tried_is_kept(english: Runtime) -> None:
-    """As it is read by the try that it comes from."""
+    """The draft is read with the stand-ins of the try that it came from."""
     (direct,) = english.translate([TranslationRequest(TRIED)], Options("direct", 1))
     (verified,) = english.translate([TranslationRequest(TRIED, draft=direct.text)], Options("verify"))
     assert (verified.text, verified.kept) == (direct.text, direct.tokens)
 
 
 def test_what_a_caller_sends_as_one_sentence_keeps_each_with_its_own(runtime: Runtime) -> None:
-    """The stand-ins of one are not those of another, although both have the same."""
+    """Two sentences may have the same stand-ins, but each gets its own text back."""
     parts = ("詳細は%sを参照。", "彼は{name}に行った。")
     (together,) = runtime.translate([TranslationRequest("".join(parts), parts=parts)], Options("sentence"))
     alone = runtime.translate([TranslationRequest(text) for text in parts], Options("sentence"))
@@ -151,7 +151,7 @@ def test_what_a_caller_sends_as_one_sentence_keeps_each_with_its_own(runtime: Ru
 
 
 def test_as_context_it_is_read_as_it_is_translated(runtime: Runtime) -> None:
-    """Whatever the address is, what follows is translated in the same way."""
+    """Whatever verbatim text is in the context, the next sentence is translated in the same way."""
     followed = [
         TranslationRequest("彼女はそこに住んでいる。", (Sentence(f"{kept}は京都の寺である。"),))
         for kept in (ADDRESS, "www.example.com", "{temple}", "ABC")
@@ -171,7 +171,7 @@ def test_a_draft_with_it_is_kept(runtime: Runtime) -> None:
 
 
 def test_a_translation_with_it_is_scored_as_it_was_found(runtime: Runtime) -> None:
-    """With the stand-ins that its source is read with."""
+    """It is scored with the stand-ins that its source is read with."""
     requests = [TranslationRequest(text) for text in SENTENCES[:3]]
     found = runtime.translate(requests, Options("direct", 1))
     scores = runtime.score(requests, [one.text for one in found])

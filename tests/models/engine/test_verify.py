@@ -1,4 +1,4 @@
-"""Drafts: whatever they are, `verify` gives what `direct` gives with greedy search, in fewer steps."""
+"""Whatever the drafts are, `verify` gives what `direct` gives with greedy search, in fewer steps."""
 
 import random
 from dataclasses import replace
@@ -28,7 +28,7 @@ REQUESTS = [
 
 
 def of_every_quality(texts: list[str], chooser: random.Random) -> list[str | None]:
-    """Drafts: as they are, cut short, with a change in their midst, made of other words, or none."""
+    """Drafts of all kinds: perfect, cut short, with one word changed, of other words, or none."""
 
     def spoilt(text: str) -> str | None:
         words = text.split()
@@ -54,7 +54,7 @@ def drafted(requests: list[TranslationRequest], drafts: list[str | None]) -> lis
 
 
 def assert_same(found: list[Translation], expected: list[Translation]) -> None:
-    """Equal, but for how much of them was drafted."""
+    """Check that translations are equal, except for how many tokens were drafted."""
     assert [(one.text, one.tokens, one.context_size) for one in found] == [
         (one.text, one.tokens, one.context_size) for one in expected
     ]
@@ -63,7 +63,7 @@ def assert_same(found: list[Translation], expected: list[Translation]) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_drafts_change_no_translation(runtime: Runtime, seed: int) -> None:
-    """From perfect drafts to nonsense, mixed in one call: texts and scores are those of greedy search in context."""
+    """With perfect and nonsensical drafts in one call, texts and scores are those of greedy search in context."""
     expected = runtime.translate(REQUESTS, GREEDY)
     drafts = of_every_quality([one.text for one in expected], random.Random(seed))
     found = runtime.translate(drafted(REQUESTS, drafts), VERIFY)
@@ -73,7 +73,7 @@ def test_drafts_change_no_translation(runtime: Runtime, seed: int) -> None:
 
 
 def test_a_translation_as_its_own_draft_is_kept(runtime: Runtime) -> None:
-    """The very tokens that search generates are kept to the last."""
+    """If the draft has the very tokens that search would generate, all of them are kept."""
     parts = [part for one in runtime.prepare(REQUESTS, VERIFY) for part in one.parts]
     engine, options = runtime.engine("verify"), SearchOptions(1)
     expected = [found for (found,) in engine.translate(parts, options)]
@@ -84,14 +84,14 @@ def test_a_translation_as_its_own_draft_is_kept(runtime: Runtime) -> None:
 
 
 def test_other_strategies_do_not_read_drafts(runtime: Runtime) -> None:
-    """A draft is nothing to `direct` and `sentence`."""
+    """Drafts make no difference to `direct` and `sentence`."""
     for options in (GREEDY, Options("sentence", beam_size=1)):
         expected = runtime.translate(REQUESTS, options)
         assert runtime.translate(drafted(REQUESTS, [one.text for one in expected]), options) == expected
 
 
 def test_a_sentence_that_is_divided_is_translated_without_its_draft(runtime: Runtime) -> None:
-    """What it is divided into has no draft; blank sentences need none."""
+    """Its parts have no drafts; blank sentences need none."""
     requests = [TranslationRequest("、".join(["からりきくろ"] * 9) + "。"), TranslationRequest(" ")]
     found = runtime.translate(drafted(requests, ["rako rako", "rako"]), VERIFY)
     assert_same(found, runtime.translate(requests, GREEDY))
@@ -99,7 +99,7 @@ def test_a_sentence_that_is_divided_is_translated_without_its_draft(runtime: Run
 
 
 def test_where_ctranslate2_reads_the_context_drafts_change_nothing(tmp_path: Path) -> None:
-    """A model whose context is a part of its source takes drafts, and saves nothing by them."""
+    """A model whose context is part of its source accepts drafts, but ignores them."""
     runtime = Runtime.load(
         make_bundle(tmp_path / "joined", ConcatenationConfig(), quantization="float32", max_length=96)
     )
@@ -109,7 +109,7 @@ def test_where_ctranslate2_reads_the_context_drafts_change_nothing(tmp_path: Pat
 
 
 class Recurrent:
-    """A model that reads the translation of the sentence before, and documents translated turn by turn."""
+    """A model that reads the preceding translation, with documents that are translated turn by turn."""
 
     def __init__(self, model: TranslationModel, seed: int) -> None:
         chooser = random.Random(seed)
@@ -119,7 +119,7 @@ class Recurrent:
         ]
 
     def translate(self, engine: TorchEngine, drafts: list[list[list[int]]] | None) -> list[list[Hypothesis]]:
-        """All documents, the first sentences together, then the second ones; drafts are by turn and document."""
+        """Translate the first sentences of all documents together, then the second ones; `drafts[turn][document]`."""
         turns: list[list[Hypothesis]] = []
         for turn in range(4):
             requests = [
@@ -151,7 +151,7 @@ class Recurrent:
 def test_drafts_leave_to_the_next_sentence_what_search_leaves(
     tmp_path: Path, config: GlobalLocalConfig, seed: int, kept: bool
 ) -> None:
-    """A model with a memory of the sentence before gives the same documents, also on what drafts have left."""
+    """A model that continues from memories gives the same documents if drafts have left them."""
     torch.set_num_threads(1)
     model = load_model(load_checkpoint(make_checkpoint(tmp_path / "checkpoint", config, max_length=64)))
     documents = Recurrent(model, seed)

@@ -1,4 +1,4 @@
-"""Five hundred sentences in context through the shipped model, with drafts of every quality."""
+"""Five hundred sentences in context with the shipped model, with drafts of every quality."""
 
 import random
 from dataclasses import replace
@@ -16,7 +16,7 @@ COUNT = 500
 
 
 def spoilt(text: str, other: str, chooser: random.Random) -> str | None:
-    """A draft: as it is, with a word changed, its beginning, the translation of another sentence, or none."""
+    """A draft: the translation itself, with a word changed, its beginning, that of another sentence, or none."""
     words = text.split()
     at = chooser.randrange(len(words))
     changed = " ".join([*words[:at], "Kyoto", *words[at + 1 :]])
@@ -25,7 +25,7 @@ def spoilt(text: str, other: str, chooser: random.Random) -> str | None:
 
 @pytest.mark.slow
 def test_five_hundred_sentences_are_the_same_whatever_their_drafts() -> None:
-    """In float32, each of the sentences of the sample after two others of it: texts and scores are those without."""
+    """In float32, with sentences of the sample after two others, texts and scores are the same as without drafts."""
     runtime = Runtime.load(ROOT / "models" / "pretrained" / "ja-en", compute_type="float32")
     chooser = random.Random(1)
     triples = chooser.sample(list(permutations(SENTENCES, 3)), COUNT)
