@@ -1,4 +1,4 @@
-"""A contrastive item is won by the right translation alone, outright, and with the context that was asked for."""
+"""A contrastive item is won only if the right translation scores strictly best, in the context that was asked for."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ from models.evaluation.contrastive_sets import ContrastiveItem
 
 
 def contrast(*arguments: Any, **options: Any) -> ContrastiveScores:
-    """The accuracies of a scorer; arguments as of `outcomes_of`."""
+    """The accuracies of a scorer; takes the arguments of `outcomes_of`."""
     return accuracies(outcomes_of(*arguments, **options))
 
 
 @dataclass
 class Judge:
-    """A scorer by a rule on the target text, which remembers what it was given."""
+    """A scorer that applies a rule to the target text, and records what it was given."""
 
     rule: Callable[[str], float]
     seen: list[tuple[Window, str]] = field(default_factory=list)
@@ -41,7 +41,7 @@ def item(label: str, document: str = "D1", wrong: int = 2) -> ContrastiveItem:
 
 
 def scores_of(right: float, *wrong: float) -> float:
-    """Give the accuracy on one item with these scores."""
+    """Return the accuracy on one item with these scores."""
     table = {"right she": right} | {f"wrong she {i}": score for i, score in enumerate(wrong)}
     return contrast(Judge(table.__getitem__), [item("she", wrong=len(wrong))], ContextWindow(size=1)).accuracy
 
@@ -66,13 +66,13 @@ def test_only_a_strict_win_over_every_variant_counts(scores: tuple[float, ...], 
 
 
 def test_a_scorer_that_always_ties_is_never_right() -> None:
-    """A model that cannot tell the variants apart gets nought, not chance."""
+    """A model that cannot distinguish the variants gets 0, not chance level."""
     result = contrast(Judge(lambda _: -1.0), [item("she"), item("he")], ContextWindow(size=1))
     assert (result.accuracy, result.macro, result.by_class) == (0, 0, {"he": 0, "she": 0})
 
 
 def test_macro_is_the_mean_of_the_classes() -> None:
-    """Three of three `he` and none of one `she` are 75 % of the items, and 50 % of the classes."""
+    """With all three `he` right and the one `she` wrong, 75 % of the items are right, but 50 % by class."""
     judge = Judge(lambda text: 1.0 if text == "right he" else 0.0)
     result = contrast(judge, [item("he"), item("she"), item("he"), item("he")], ContextWindow(size=1))
     assert (result.accuracy, result.macro, result.items) == (0.75, 0.5, 4)
@@ -81,7 +81,7 @@ def test_macro_is_the_mean_of_the_classes() -> None:
 
 @pytest.mark.parametrize(("size", "expected"), [(0, []), (1, ["D1 source 1"]), (2, ["D1 source 0", "D1 source 1"])])
 def test_context_is_what_stands_just_before(size: int, expected: list[str]) -> None:
-    """The window is the end of the context, source and translation, oldest first."""
+    """The window is the end of the context, in source and translation, oldest first."""
     judge = Judge(len)
     contrast(judge, [item("she")], ContextWindow(size=size))
     for window, _ in judge.seen:
@@ -91,14 +91,14 @@ def test_context_is_what_stands_just_before(size: int, expected: list[str]) -> N
 
 @pytest.mark.parametrize("size", [3, 10])
 def test_a_window_longer_than_the_context_takes_all_of_it(size: int) -> None:
-    """More sentences asked for than are there: all that are there are given."""
+    """If there are fewer sentences than asked for, all of them are given."""
     judge = Judge(len)
     contrast(judge, [item("she")], ContextWindow(size=size))
     assert [len(window.preceding) for window, _ in judge.seen] == [2, 2, 2]
 
 
 def test_every_variant_is_scored_in_the_same_window() -> None:
-    """All variants of an item are judged with the same context, and the right one is not told."""
+    """All variants of an item are judged with the same context, which does not reveal the right one."""
     judge = Judge(len)
     contrast(judge, [item("she", "D1"), item("he", "D2", wrong=1)], ContextWindow(size=2))
     assert [text for _, text in judge.seen] == ["right she", "wrong she 0", "wrong she 1", "right he", "wrong he 0"]
@@ -119,7 +119,7 @@ def test_replaced_context_reaches_the_scorer() -> None:
 
 
 def test_a_scorer_that_leaves_out_a_score_does_not_pass() -> None:
-    """Scores that cannot be assigned to their variants are an error, not a shift."""
+    """Scores that cannot be assigned to their variants are an error, rather than shifted."""
 
     class Dropping(Judge):
         def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:
@@ -135,7 +135,7 @@ def passage(*variants: tuple[str, ...], distance: str | None = None) -> Contrast
 
 
 def test_a_variant_is_the_context_of_its_own_sentences() -> None:
-    """Variants that differ in an earlier sentence are judged on the last one, each after its own translation."""
+    """Variants that differ in an earlier sentence are judged on the last one, each after its own earlier ones."""
     judge = Judge(len)
     contrast(judge, [passage(("a", "b", "c"), ("a", "x", "c"))], ContextWindow(size=1))
     assert [window.preceding for window, _ in judge.seen] == [(Sentence("two", "b"),), (Sentence("two", "x"),)]
@@ -152,17 +152,17 @@ class Said:
 
 @dataclass
 class Repeater:
-    """A translator that says what it was told before, and then the sentence."""
+    """A translator that repeats the preceding translations, and then the source sentence."""
 
     reads_target: bool
 
     def translate(self, windows: Sequence[Window]) -> list[Said]:
-        """Join what precedes each sentence, and the sentence."""
+        """Join the translations before each sentence with the sentence."""
         return [Said(" ".join([*(s.target or "" for s in one.preceding), one.current.source])) for one in windows]
 
 
 def test_own_translations_precede_the_sentence_in_question() -> None:
-    """A model that reads translations is judged after its own, each made after those before it, and no reference."""
+    """A model that reads translations is judged after its own, each made in turn, and never after references."""
     items = [passage(("a", "b", "c"), ("a", "x", "d")), passage(("e", "f", "g"), ("e", "f", "h"))]
     first, second = with_own_translations(Repeater(reads_target=True), items, ContextWindow(size=1))
     assert (first.right, first.wrong) == (("one", "one two", "c"), (("one", "one two", "d"),))
@@ -171,7 +171,7 @@ def test_own_translations_precede_the_sentence_in_question() -> None:
 
 
 def test_what_differs_earlier_alone_is_refused_before_anything_is_translated() -> None:
-    """The earlier sentences are replaced, so there would be nothing to tell the variants apart."""
+    """Earlier sentences are replaced by own translations, so nothing would distinguish such variants."""
 
     class Unused(Repeater):
         def translate(self, windows: Sequence[Window]) -> list[Said]:
@@ -183,7 +183,7 @@ def test_what_differs_earlier_alone_is_refused_before_anything_is_translated() -
 
 
 def test_group_counts_all_sentences_but_the_first_by_their_tokens() -> None:
-    """(s2 + s3) / tokens, ends of sentence included: the longer variant wins by its mean, not by its sum."""
+    """(s2 + s3) / tokens, including ends of sentence: the longer variant wins by its mean, not by its sum."""
     scores = {"b": -4.0, "c": -4.0, "b b b": -5.0, "c c c": -5.0}
     judge = Judge(lambda text: scores[text])
     items = [passage(("a", "b b b", "c c c"), ("a", "b", "c"))]
@@ -199,7 +199,7 @@ def test_group_counts_all_sentences_but_the_first_by_their_tokens() -> None:
 
 
 def test_replaced_contexts_of_a_group_are_of_their_own_sentences() -> None:
-    """Each translation is scored with the source that it is of."""
+    """Each translation is scored with its own source."""
     judge = Judge(len)
     items = [passage(("a", "b", "c"), ("a", "b", "d"))]
     contrast(judge, items, ContextWindow(size=2), rule="group", replacement=Replacement("empty"))
@@ -211,14 +211,14 @@ def test_replaced_contexts_of_a_group_are_of_their_own_sentences() -> None:
 
 
 def test_what_variants_share_is_scored_once() -> None:
-    """The second sentence of both variants is the same in the same context."""
+    """The second sentence, which is the same in both variants and in the same context, is scored only once."""
     judge = Judge(len)
     contrast(judge, [passage(("a", "b", "c"), ("a", "b", "d"))], ContextWindow(size=2), rule="group")
     assert [target for _, target in judge.seen] == ["b", "c", "d"]
 
 
 def test_accuracy_by_distance() -> None:
-    """Items are counted by how far back lies what decides; a set that does not say has no such figure."""
+    """Items are counted by the distance to what decides them; a set without distances has no such figures."""
     judge = Judge(lambda text: 1.0 if text == "right" else 0.0)
     near = passage(("a", "b", "right"), ("a", "b", "x"), distance="1")
     far = passage(("a", "b", "x"), ("a", "b", "right"), distance="3")
@@ -231,7 +231,7 @@ def test_accuracy_by_distance() -> None:
     [(4, 0, []), (4, 1, ["2"]), (4, 2, ["1", "2"]), (5, 3, ["1", "2", "3"]), (4, 19, ["0", "1", "2"])],
 )
 def test_a_block_ends_with_the_sentence_in_question(length: int, size: int, expected: list[str]) -> None:
-    """It has as much context as a block has, however long the passage is, and by both rules."""
+    """With both rules, it has as much context as a block allows, however long the passage is."""
     judge = Judge(len)
     sources = tuple(map(str, range(length)))
     long = ContrastiveItem("D", "set", sources, ("a",) * length, (("b",) * length,))
@@ -243,7 +243,7 @@ def test_a_block_ends_with_the_sentence_in_question(length: int, size: int, expe
 
 
 def test_sentences_of_a_passage_share_their_block() -> None:
-    """By the rule `group`: blocks of two, counted from the end, and none reads beyond its own."""
+    """With the rule `group` and blocks of two, counted from the end, no sentence reads beyond its block."""
     judge = Judge(len)
     five = ContrastiveItem("D", "set", ("0", "1", "2", "3", "4"), ("a",) * 5, (("b",) * 5,))
     contrast(judge, [five], ContextWindow(kind="block", size=1, following=1), rule="group")
@@ -252,7 +252,7 @@ def test_sentences_of_a_passage_share_their_block() -> None:
 
 
 def test_sentences_after_the_one_in_question_are_read_without_their_translations() -> None:
-    """An architecture that reads on sees the source, and is not told the variant."""
+    """An architecture that reads following sentences sees their sources, but not the variant."""
     judge = Judge(len)
     contrast(judge, [passage(("a", "b", "c"), ("a", "x", "c"))], ContextWindow(size=1, following=1), rule="group")
     assert judge.seen[0][0].following == (Sentence("three"),)

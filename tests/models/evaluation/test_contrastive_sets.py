@@ -1,4 +1,4 @@
-"""Contrastive sets are read whole and as they are meant, or refused with their file and what is wrong."""
+"""Contrastive sets are read completely and as they are meant, or refused with the file and the reason."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ from models.evaluation.contrastive_sets import ContrastiveItem, read_contrastive
 
 
 def line(**changes: Any) -> dict[str, Any]:
-    """Make an item as the pronoun sets have it."""
+    """Make an item in the format of the pronoun sets."""
     return {
         "document": "D1",
         "position": 3,
@@ -36,7 +36,7 @@ def write(folder: Path, *lines: dict[str, Any] | str) -> Path:
 
 
 def test_items_are_read_as_they_are_written(tmp_path: Path) -> None:
-    """A line gives document, position, class, context on both sides, and the variants."""
+    """A line has the document, the class, the context in both languages, and the variants."""
     assert read_contrastive(write(tmp_path, line())) == [
         ContrastiveItem(
             document="D1",
@@ -49,7 +49,7 @@ def test_items_are_read_as_they_are_written(tmp_path: Path) -> None:
 
 
 def test_unicode_line_separators_and_empty_lines_do_not_divide_items(tmp_path: Path) -> None:
-    """Only a line feed ends an item, and an empty line is none."""
+    """Only a line feed ends an item, and an empty line is no item."""
     items = read_contrastive(write(tmp_path, line(source="a\u2028b"), "", line()))
     assert [each.sources[-1] for each in items] == ["a\u2028b", "寝た。"]
 
@@ -77,7 +77,7 @@ def test_duplicates_among_the_variants_are_dropped(tmp_path: Path) -> None:
     ],
 )
 def test_a_malformed_item_is_refused(tmp_path: Path, bad: dict[str, Any] | str, reason: str) -> None:
-    """The error names file, line and what is wrong with it."""
+    """The error names the file, the line and what is wrong with it."""
     path = write(tmp_path, line(), bad)
     with pytest.raises(DataError, match=reason) as caught:
         read_contrastive(path)
@@ -85,7 +85,7 @@ def test_a_malformed_item_is_refused(tmp_path: Path, bad: dict[str, Any] | str, 
 
 
 def test_a_set_that_is_not_utf8_missing_or_empty_is_refused(tmp_path: Path) -> None:
-    """Each has an error of its own, none an empty result."""
+    """Each has its own error; none gives an empty result."""
     with pytest.raises(DataError, match="no such file"):
         read_contrastive(tmp_path / "missing.jsonl")
     path = write(tmp_path, "")
@@ -97,7 +97,7 @@ def test_a_set_that_is_not_utf8_missing_or_empty_is_refused(tmp_path: Path) -> N
 
 
 def passage(**changes: Any) -> dict[str, Any]:
-    """Make an item as Voita's sets have it."""
+    """Make an item in the format of Voita's sets."""
     return {
         "src": "One . _eos Two . _eos You ?",
         "dst": ["a . _eos b . _eos du ?", "a . _eos b . _eos ihr ?", "a . _eos b . _eos er ?"],
@@ -116,7 +116,7 @@ def write_passages(folder: Path, *passages: Any, name: str = "deixis_dev.json") 
 
 @pytest.mark.parametrize("name", ["deixis_dev.json", "deixis_dev.json.gz"])
 def test_passages_are_read_as_they_are_meant(tmp_path: Path, name: str) -> None:
-    """The sentences of source and variants, the right one as `true_ind` says, the distance, and the set as class."""
+    """A passage has sentences, variants, of which `true_ind` is right, a distance, and the set's name as class."""
     (found,) = read_contrastive(write_passages(tmp_path, passage(), name=name))
     assert (found.label, found.distance) == ("deixis_dev", "2")
     assert found.sources == ("One .", "Two .", "You ?")
@@ -125,7 +125,7 @@ def test_passages_are_read_as_they_are_meant(tmp_path: Path, name: str) -> None:
 
 
 def test_wrong_passages_that_repeat_the_right_one_are_dropped(tmp_path: Path) -> None:
-    """As the published ellipsis sets have them."""
+    """The published ellipsis sets have such variants."""
     same = passage()["dst"][1]
     (found,) = read_contrastive(write_passages(tmp_path, passage(dst=[*passage()["dst"], same])))
     assert len(found.wrong) == 2
@@ -158,12 +158,12 @@ CONTRAPRO = {
     "x.context.de": ["Die Katze.", "Die Katze.", "Die Katze.", "", ""],
     "sentence_groups.txt": ["0", "3", "5"],
 }
-"""Its groups end, as those that are published, with what comes after the last line."""
+"""As in the published set, the groups end with the number after the last line."""
 
 
 @pytest.fixture
 def contrapro(tmp_path: Path) -> Path:
-    """A folder as ContraPro has it."""
+    """A folder in the format of ContraPro."""
     folder = tmp_path / "contrapro-en-de"
     folder.mkdir()
     for name, lines in CONTRAPRO.items():
@@ -172,7 +172,7 @@ def contrapro(tmp_path: Path) -> Path:
 
 
 def test_contrapro_is_read_by_groups(contrapro: Path) -> None:
-    """The first line of a group is right; its class is the pronoun; a group without context has none."""
+    """The first line of a group is right, and its pronoun is the class; a group may have no context."""
     first, second = read_contrastive(contrapro)
     assert (first.label, first.sources) == ("sie", ("The cat.", "It is here."))
     assert first.right == ("Die Katze.", "Sie ist da.")
@@ -181,7 +181,7 @@ def test_contrapro_is_read_by_groups(contrapro: Path) -> None:
 
 
 def test_contrapro_that_does_not_fit_together_is_refused(contrapro: Path) -> None:
-    """Files of different lengths, missing ones, groups beyond the text and others have an error each."""
+    """Files of different lengths, missing files, groups beyond the text, and malformed numbers each have an error."""
     (contrapro / "sentence_groups.txt").write_text("0\n6\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"names line 6 \(from 0\), but the text has only 5"):
         read_contrastive(contrapro)
@@ -199,7 +199,7 @@ def test_contrapro_that_does_not_fit_together_is_refused(contrapro: Path) -> Non
 
 @pytest.mark.parametrize(("side", "what"), [("en", "source"), ("de", "translation")])
 def test_contrapro_without_the_sentence_in_question_is_refused(contrapro: Path, side: str, what: str) -> None:
-    """What stands before it is not taken for it; the line of its group is named."""
+    """The context is not taken for it; the error names the line of its group."""
     lines = CONTRAPRO[f"x.text.{side}"]
     (contrapro / f"x.text.{side}").write_text("\n".join(["", *lines[1:3], " ", *lines[4:]]) + "\n", encoding="utf-8")
     with pytest.raises(DataError, match=rf"contrapro-en-de:1: has an empty {what}"):
@@ -208,7 +208,7 @@ def test_contrapro_without_the_sentence_in_question_is_refused(contrapro: Path, 
 
 @pytest.mark.skipif("ANTECEDENT_DATA" not in os.environ, reason="needs the corpora that ANTECEDENT_DATA names")
 def test_published_sets_are_read_whole() -> None:
-    """They have the items and classes that their descriptions count."""
+    """They have as many items and classes as their descriptions say."""
     folder = Path(os.environ["ANTECEDENT_DATA"])
     labels = [item.label for item in read_contrastive(folder / "kyoto-ja-en/pronouns.dev.contrastive.jsonl")]
     assert Counter(labels) == {"he": 134, "she": 93, "it": 50}

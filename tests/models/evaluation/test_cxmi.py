@@ -1,4 +1,4 @@
-"""What a reference gains by its context, and that training can go by it."""
+"""How much the context helps a reference, and how training can use that."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,20 +13,20 @@ from models.evaluation.cxmi import pointwise, summary
 
 
 class Reader:
-    """A scorer that gives every target half a nat more for each sentence before it, and notes what it is asked."""
+    """A scorer that gives a target half a nat more for each preceding sentence, and records what it is asked."""
 
     def __init__(self) -> None:
-        """It has been asked nothing yet."""
+        """Begin with nothing asked."""
         self.asked: list[Window] = []
 
     def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:
-        """Score targets by their length, and by what precedes them."""
+        """Score targets by their length and the number of preceding sentences."""
         self.asked += windows
         return [0.5 * len(window.preceding) - len(target) for window, target in zip(windows, targets, strict=True)]
 
 
 def document(*targets: str) -> Document:
-    """Sentences with these translations."""
+    """A document of sentences with these translations."""
     return Document(tuple(Sentence(f"source of {target}", target) for target in targets))
 
 
@@ -34,7 +34,7 @@ DOCUMENTS = [document("a", "bb", "ccc", "d"), document("e"), document("ff", "g")
 
 
 def test_each_sentence_has_what_its_context_is_worth() -> None:
-    """The first sentence of a document gains nothing; the others what the model makes of those before them."""
+    """The first sentence of a document gains nothing; the others gain what the context adds to their scores."""
     scorer, done = Reader(), list[int]()
     found = pointwise(scorer, DOCUMENTS, ContextWindow(size=2), fits=lambda sentence: True, advance=done.append)
     assert found == [[0, 0.5, 1, 1], [0], [0, 0.5]]
@@ -43,7 +43,7 @@ def test_each_sentence_has_what_its_context_is_worth() -> None:
 
 
 def test_what_the_model_cannot_score_is_context_all_the_same() -> None:
-    """It gains nothing, is never asked for, and the next sentence is read with it."""
+    """It gains nothing and is never scored, but the next sentence is read with it."""
     scorer = Reader()
     fits = lambda sentence: sentence.target != "bb"  # noqa: E731
     found = pointwise(scorer, DOCUMENTS, ContextWindow(size=2), fits=fits, advance=lambda sentences: None)
@@ -52,7 +52,7 @@ def test_what_the_model_cannot_score_is_context_all_the_same() -> None:
 
 
 def test_a_large_corpus_is_scored_piece_by_piece() -> None:
-    """Progress is told after every piece, and the pieces are the whole."""
+    """Progress is reported after every piece, and the pieces add up to the whole."""
     done = list[int]()
     corpus = [document("x", "y")] * PIECE_SENTENCES
     found = pointwise(Reader(), corpus, ContextWindow(size=1), fits=lambda sentence: True, advance=done.append)
@@ -61,7 +61,7 @@ def test_a_large_corpus_is_scored_piece_by_piece() -> None:
 
 
 def test_a_large_document_is_scored_piece_by_piece() -> None:
-    """A corpus may have no boundaries at all; context reaches from piece to piece."""
+    """A corpus may be a single document; context extends across pieces."""
     done, sentences = list[int](), PIECE_SENTENCES + 2
     corpus = [document(*["x"] * sentences)]
     found = pointwise(Reader(), corpus, ContextWindow(size=1), fits=lambda sentence: True, advance=done.append)
@@ -70,7 +70,7 @@ def test_a_large_document_is_scored_piece_by_piece() -> None:
 
 
 def test_a_corpus_without_references_is_refused() -> None:
-    """There is nothing that could gain."""
+    """Without references, there is nothing that could gain."""
     bare = [Document((Sentence("s"),))]
     with pytest.raises(DataError, match="no reference"):
         pointwise(Reader(), bare, ContextWindow(size=1), fits=lambda sentence: True, advance=lambda sentences: None)
@@ -79,13 +79,13 @@ def test_a_corpus_without_references_is_refused() -> None:
 
 
 def test_summary() -> None:
-    """The mean, and how many sentences gain at all, or much."""
+    """The summary has the mean, and the shares of sentences that gain anything, or at least a nat."""
     found = summary([0, 2.0, -1.0, 0.6])
     assert (found.sentences, found.cxmi, found.helped, found.helped_by_a_nat) == (4, pytest.approx(0.4), 0.5, 0.25)
 
 
 def test_gains_are_weights_of_the_same_sentences(tmp_path: Path) -> None:
-    """What is written is line-aligned, and read as a weight a sentence: from 1 up to the most that is asked for."""
+    """Gains are written line by line, and read as one weight per sentence, between 1 and the maximum given."""
     write_gains(file := tmp_path / "gains", [[0.0, 0.5], [-3.0, 9.0]])
     assert file.read_text(encoding="utf-8").splitlines() == [
         "0.0000",
@@ -107,13 +107,13 @@ def test_gains_are_weights_of_the_same_sentences(tmp_path: Path) -> None:
     ],
 )
 def test_gains_of_another_corpus_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    """Also what is no number, with its line."""
+    """A wrong number of lines and, with its line, what is no number are refused."""
     (tmp_path / "gains").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         sentence_weights(EmphasisConfig(gains=tmp_path / "gains"), 3)
 
 
 def test_missing_gains_are_named(tmp_path: Path) -> None:
-    """As any file of a corpus."""
+    """A missing file of gains is named in the error, as any file of a corpus is."""
     with pytest.raises(DataError, match="no such file"):
         sentence_weights(EmphasisConfig(gains=tmp_path / "missing"), 3)

@@ -1,4 +1,4 @@
-"""Documents through a translator that reads sources only, or its own translations too."""
+"""Translating documents with translators that read only sources, or also their own translations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,13 +21,13 @@ class Output:
 
 @dataclass
 class Shouter:
-    """Answers in capitals, with the translations that it was given; notes what it is asked."""
+    """Translates into capitals, adding the translations that it was given; records what it is asked."""
 
     reads_target: bool = False
     calls: list[list[Window]] = field(default_factory=list)
 
     def translate(self, windows: Sequence[Window]) -> list[Output]:
-        """Capitals."""
+        """Return capitals."""
         self.calls.append(list(windows))
         return [
             Output(window.current.source.upper() + "".join(f"<{s.target}" for s in window.preceding))
@@ -46,14 +46,14 @@ def texts(translator: Shouter, reach: ContextWindow) -> list[str]:
 
 
 def test_all_sentences_go_at_once_where_only_sources_are_read() -> None:
-    """One call, in the order of the text, and no translation in any context."""
+    """There is one call, in the order of the text, without translations in any context."""
     translator = Shouter()
     assert texts(translator, ContextWindow(size=1)) == ["A", "B<None", "C<None", "D", "E", "F<None"]
     assert len(translator.calls) == 1
 
 
 def test_sentences_go_in_turn_where_translations_are_read() -> None:
-    """The first sentences of all documents together, then the second ones with what was made of the first."""
+    """First the first sentences of all documents are translated together, then the second ones in their context."""
     translator = Shouter(reads_target=True)
     assert texts(translator, ContextWindow(size=1)) == ["A", "B<A", "C<B<A", "D", "E", "F<E"]
     asked = [[window.current.source for window in call] for call in translator.calls]
@@ -62,7 +62,7 @@ def test_sentences_go_in_turn_where_translations_are_read() -> None:
 
 @pytest.mark.parametrize("reads_target", [True, False])
 def test_no_reference_is_shown(reads_target: bool) -> None:
-    """Neither of the sentence, nor of those before or after it."""
+    """The translator sees no reference of the sentence, nor of those before or after it."""
     translator = Shouter(reads_target)
     texts(translator, ContextWindow(size=2, following=2))
     seen = [s for call in translator.calls for w in call for s in (*w.preceding, w.current, *w.following)]
@@ -71,7 +71,7 @@ def test_no_reference_is_shown(reads_target: bool) -> None:
 
 
 def test_translations_are_replaced_with_their_sentences() -> None:
-    """Other context takes the place of source and own translation alike."""
+    """Replacing context replaces both the sources and the model's own translations."""
     translator = Shouter(reads_target=True)
     translate_documents(translator, DOCUMENTS, ContextWindow(size=1), replacement=Replacement("empty"))
     assert not any(window.preceding for call in translator.calls for window in call)
@@ -79,7 +79,7 @@ def test_translations_are_replaced_with_their_sentences() -> None:
 
 @pytest.mark.parametrize("reads_target", [True, False])
 def test_fixed_context_is_one_sentence_in_every_turn(reads_target: bool) -> None:
-    """The same for all sentences of all documents, with its own translation where translations are read."""
+    """It is the same for all sentences of all documents, with its own translation if translations are read."""
     translator = Shouter(reads_target)
     translate_documents(translator, DOCUMENTS, ContextWindow(size=2), replacement=Replacement("fixed"))
     given = [s for call in translator.calls for window in call for s in window.preceding]
@@ -90,7 +90,7 @@ def test_fixed_context_is_one_sentence_in_every_turn(reads_target: bool) -> None
 
 @pytest.mark.parametrize("reads_target", [True, False])
 def test_context_is_shuffled_to_the_end_of_the_longest_document(reads_target: bool) -> None:
-    """Where the others have ended, their sentences still take the place of its own."""
+    """Sentences of documents that have already ended still replace the context of a longer one."""
     translator = Shouter(reads_target)
     translate_documents(translator, DOCUMENTS, ContextWindow(size=2), replacement=Replacement("shuffled"))
     windows = {window.current.source: window for call in translator.calls for window in call}
@@ -100,7 +100,7 @@ def test_context_is_shuffled_to_the_end_of_the_longest_document(reads_target: bo
 
 
 def test_pieces_are_counted_and_change_nothing() -> None:
-    """However many are translated at a time, every sentence has its translation, and the count ends at all of them."""
+    """However many are translated at a time, every sentence gets its translation, and the counts add up to all."""
     counts: list[int] = []
     for size in (1, 2, 100):
         counts.clear()
@@ -112,7 +112,7 @@ def test_pieces_are_counted_and_change_nothing() -> None:
 
 
 def test_missing_translations_are_noticed() -> None:
-    """A translator that answers with fewer lines is an error, not a shift of all lines after it."""
+    """If a translator returns fewer lines, that is an error, rather than a shift of all lines after it."""
 
     class Dropping(Shouter):
         def translate(self, windows: Sequence[Window]) -> list[Output]:

@@ -1,4 +1,4 @@
-"""Scores are sacreBLEU's, of every sentence, and a translator never sees a reference."""
+"""Scores are sacreBLEU's, on every sentence, and a translator never sees a reference."""
 
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ FLAT = [text for texts in REFERENCES for text in texts]
 
 @dataclass(frozen=True)
 class Output:
-    """A translation of a fake translator."""
+    """The output of a fake translator."""
 
     text: str
     tokens: int
@@ -35,14 +35,14 @@ class Output:
 
 @dataclass
 class Table:
-    """A translator that looks up the source, and remembers what it was given."""
+    """A translator that looks up the source, and records what it was given."""
 
     texts: dict[str, str]
     seen: list[Window] = field(default_factory=list)
     reads_target: bool = False
 
     def translate(self, windows: Sequence[Window]) -> list[Output]:
-        """Give the text in the table."""
+        """Return the text in the table."""
         self.seen = list(windows)
         texts = [self.texts[window.current.source] for window in windows]
         return [Output(text, len(text.split()) + 1) for text in texts]
@@ -67,7 +67,7 @@ def test_the_reference_itself_scores_100() -> None:
 
 
 def test_scores_are_those_of_sacrebleu() -> None:
-    """BLEU and chrF equal sacreBLEU's own on the same lines, and document BLEU that on joined documents."""
+    """BLEU and chrF equal sacreBLEU's on the same lines, and document BLEU equals its BLEU on joined documents."""
     translator = table(lambda text: text.replace("the", "a").replace("was", "is"))
     evaluation = evaluate(translator, DOCUMENTS, ContextWindow(size=1))
     texts = list(evaluation.translations)
@@ -81,7 +81,7 @@ def test_scores_are_those_of_sacrebleu() -> None:
 
 
 def test_document_bleu_does_not_mind_where_sentences_end() -> None:
-    """Words that moved into the next sentence cost BLEU, but no document BLEU."""
+    """Words that moved into the next sentence lower BLEU, but not document BLEU."""
     texts = {"0.0": "The temple was built in the", "0.1": "eighth century. It burned down twice."}
     moved = Table(table().texts | texts)
     scores = evaluate(moved, DOCUMENTS, ContextWindow(size=1)).scores
@@ -90,7 +90,7 @@ def test_document_bleu_does_not_mind_where_sentences_end() -> None:
 
 
 def test_the_signature_says_how_it_was_scored() -> None:
-    """A reader can repeat the figure: case, tokenizer and version are in the signature."""
+    """Readers can reproduce the figure: case, tokenizer and version are in the signature."""
     scores = evaluate(
         table(), DOCUMENTS, ContextWindow(size=1), options=MetricOptions(lowercase=True, tokenize="intl")
     ).scores
@@ -100,14 +100,14 @@ def test_the_signature_says_how_it_was_scored() -> None:
 
 
 def test_case_counts_unless_it_is_said_not_to() -> None:
-    """Upper-case output is wrong by default, and right with `lowercase`."""
+    """Upper-case output counts as wrong by default, and as right with `lowercase`."""
     assert evaluate(table(str.upper), DOCUMENTS, ContextWindow(size=1)).scores.bleu < 10
     scores = evaluate(table(str.upper), DOCUMENTS, ContextWindow(size=1), options=MetricOptions(lowercase=True)).scores
     assert (scores.bleu, scores.document_bleu, scores.chrf) == pytest.approx((100, 100, 100))
 
 
 def test_the_tokenizer_counts() -> None:
-    """Characters as tokens give the BLEU that sacreBLEU gives for them."""
+    """With characters as tokens, BLEU is the one that sacreBLEU gives for them."""
     translator = table(lambda text: text.replace("temple", "tempel"))
     evaluation = evaluate(translator, DOCUMENTS, ContextWindow(size=1), options=MetricOptions(tokenize="char"))
     expected = sacrebleu.corpus_bleu(list(evaluation.translations), [FLAT], tokenize="char").score
@@ -115,7 +115,7 @@ def test_the_tokenizer_counts() -> None:
 
 
 def test_an_unknown_tokenizer_is_refused_before_anything_is_translated() -> None:
-    """The error names those that there are."""
+    """The error names the available ones."""
     translator = table()
     with pytest.raises(ConfigError, match=r"no tokenizer 'moses'.*13a"):
         evaluate(translator, DOCUMENTS, ContextWindow(size=1), options=MetricOptions(tokenize="moses"))
@@ -124,7 +124,7 @@ def test_an_unknown_tokenizer_is_refused_before_anything_is_translated() -> None
 
 @pytest.mark.skipif(importlib.util.find_spec("MeCab") is not None, reason="MeCab is installed")
 def test_a_tokenizer_that_is_not_installed_says_what_to_install() -> None:
-    """Japanese BLEU without MeCab is refused in one line with the command that helps."""
+    """Without MeCab, Japanese BLEU is refused in one line that has the command to install it."""
     with pytest.raises(ConfigError, match=r"ja-mecab is not available here: .*pip install sacrebleu\[ja\]") as caught:
         evaluate(table(), DOCUMENTS, ContextWindow(size=1), options=MetricOptions(tokenize="ja-mecab"))
     assert "\n" not in str(caught.value)
@@ -140,7 +140,7 @@ def test_an_empty_line_keeps_its_place() -> None:
 
 
 def test_a_dropped_line_does_not_pass() -> None:
-    """A translator that answers with fewer lines is not scored."""
+    """If a translator returns fewer lines, that is an error, and nothing is scored."""
 
     class Dropping(Table):
         def translate(self, windows: Sequence[Window]) -> list[Output]:
@@ -151,7 +151,7 @@ def test_a_dropped_line_does_not_pass() -> None:
 
 
 def test_speed_is_tokens_over_the_time_of_translation() -> None:
-    """Generated tokens, end of sentence included as the translator counts them, by seconds."""
+    """Speed is generated tokens, including ends of sentence as the translator counts them, per second."""
     scores = evaluate(table(), DOCUMENTS, ContextWindow(size=1), clock=clock(10.0, 14.0)).scores
     assert scores.tokens_per_second == sum(len(text.split()) + 1 for text in FLAT) / 4
     assert evaluate(table(), DOCUMENTS, ContextWindow(size=1), clock=clock(1.0, 1.0)).scores.tokens_per_second == 0
@@ -174,7 +174,7 @@ def test_no_reference_reaches_the_translator(kind: str) -> None:
 
 
 def test_context_is_replaced_within_the_test_set() -> None:
-    """With shuffled context the sentences of one document precede those of the other."""
+    """With shuffled context, the sentences of one document precede those of the other."""
     translator = table()
     evaluate(translator, DOCUMENTS, ContextWindow(size=1), replacement=Replacement("shuffled"))
     for window in translator.seen:
@@ -182,38 +182,38 @@ def test_context_is_replaced_within_the_test_set() -> None:
 
 
 def test_sentences_without_reference_are_refused() -> None:
-    """There is nothing to compare with; the error names the document."""
+    """Without a reference, there is nothing to compare with; the error names the document."""
     with pytest.raises(DataError, match=r"test\.ja:7: a sentence has no reference"):
         evaluate(table(), [*DOCUMENTS, Document((Sentence("x"),), "test.ja:7")], ContextWindow(size=1))
 
 
 @pytest.mark.parametrize("documents", [[], [Document(())]])
 def test_a_test_set_without_a_sentence_is_refused(documents: list[Document]) -> None:
-    """No figure is made up for nothing."""
+    """No figure is made up for an empty test set."""
     with pytest.raises(DataError, match="no sentence"):
         evaluate(table(), documents, ContextWindow(size=1))
 
 
 @dataclass
 class Judge:
-    """A scorer that gives each word of the target the same log-probability, and remembers what it was given."""
+    """A scorer that gives each word of the target the same log-probability, and records what it was given."""
 
     word: float
     seen: list[tuple[Window, str]] = field(default_factory=list)
 
     def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:
-        """Score a target by its words and its end."""
+        """Score a target by its number of words, plus one for its end."""
         self.seen = list(zip(windows, targets, strict=True))
         return [self.word * (len(target.split()) + 1) for target in targets]
 
 
 def count_words(sentence: Sentence) -> int:
-    """Give the tokens of a reference, for a model whose tokens are words."""
+    """Count the tokens of a reference, for a model whose tokens are words."""
     return len((sentence.target or "").split())
 
 
 def test_loss_is_a_mean_over_tokens_not_sentences() -> None:
-    """A model that gives every token, ends included, half a nat has half a nat of loss, however long the sentences."""
+    """If every token, including ends, has a loss of half a nat, so has the corpus, however long its sentences are."""
     assert reference_loss(Judge(-0.5), count_words, DOCUMENTS, ContextWindow(size=1)) == pytest.approx(0.5)
 
 
@@ -228,7 +228,7 @@ def test_loss_is_of_the_references_in_their_windows() -> None:
 
 
 def test_loss_is_of_what_the_model_can_score() -> None:
-    """A reference that is too long is not in the loss, and its sentence is context all the same."""
+    """A reference that is too long does not count in the loss, but its sentence remains context."""
     judge = Judge(-0.5)
     loss = reference_loss(
         judge, count_words, DOCUMENTS, ContextWindow(size=1), fits=lambda sentence: sentence.target != FLAT[0]
@@ -241,13 +241,13 @@ def test_loss_is_of_what_the_model_can_score() -> None:
 
 
 def test_loss_needs_references() -> None:
-    """Nothing to score is an error, not a loss of nought."""
+    """With nothing to score, there is an error, not a loss of 0."""
     with pytest.raises(DataError, match="no sentences to evaluate on"):
         reference_loss(Judge(-1.0), count_words, [], ContextWindow(size=1))
 
 
 def test_a_system_that_is_better_everywhere_is_significantly_better() -> None:
-    """Paired bootstrap gives both systems' scores, by sacreBLEU, and a small p-value."""
+    """Paired bootstrap gives both systems' sacreBLEU scores, and a small p-value."""
     references = [f"sentence number {i} is about the old temple in the north" for i in range(60)]
     worse = [text.replace("about the old", "on an ancient") for text in references]
     found = compare(worse, references, references, samples=200)
@@ -259,7 +259,7 @@ def test_a_system_that_is_better_everywhere_is_significantly_better() -> None:
 
 
 def test_a_difference_that_sways_either_way_is_chance() -> None:
-    """Two systems that are each right on the other's errors do not differ significantly."""
+    """Two systems that are each right where the other is wrong do not differ significantly."""
     references = [f"sentence number {i} is about the old temple in the north" for i in range(60)]
     first = [text.replace("old temple", "new shrine") if i % 2 else text for i, text in enumerate(references)]
     second = [text if i % 2 else text.replace("old temple", "new shrine") for i, text in enumerate(references)]
@@ -280,7 +280,7 @@ def test_a_system_does_not_differ_from_itself() -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_few_sentences_show_little(count: int) -> None:
-    """Samples of a sentence are that sentence: no p-value is below the chance that all differ in one direction."""
+    """With few sentences, no p-value is below the chance that all of them differ in the same direction."""
     found = compare(["qq qq"] * count, FLAT[:count], FLAT[:count], samples=200)
     assert found["bleu"].system > found["bleu"].baseline
     assert (found["bleu"].p_value, found["chrf"].p_value) == (2.0**-count, 2.0**-count)
@@ -296,6 +296,6 @@ def test_comparing_is_repeatable_and_takes_the_options() -> None:
 
 @pytest.mark.parametrize(("baseline", "system"), [(FLAT[1:], FLAT), (FLAT, FLAT[1:])])
 def test_translations_of_different_texts_are_not_compared(baseline: list[str], system: list[str]) -> None:
-    """Every sentence is needed from both systems."""
+    """Both systems have to translate every sentence."""
     with pytest.raises(DataError, match="same text"):
         compare(baseline, system, FLAT)

@@ -1,4 +1,4 @@
-"""Results are read from the JSON of evaluate and contrast."""
+"""Results are read from the JSON of `evaluate` and `contrast`."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def write(file: Path, **figures: Any) -> Path:
 
 
 def test_files_of_one_model_with_one_context_are_one_result(tmp_path: Path) -> None:
-    """What `contrast` found stands beside what `evaluate` found, in the order in which models and contexts come."""
+    """Figures of `contrast` and `evaluate` are joined, in the order in which models and contexts first occur."""
     files = [
         write(tmp_path / "1", bleu=20.5, chrf=50.0, signature="nrefs:1"),
         write(tmp_path / "2", bleu=19.0, context="empty", context_sentences=0),
@@ -32,7 +32,7 @@ def test_files_of_one_model_with_one_context_are_one_result(tmp_path: Path) -> N
 
 
 def test_the_same_figure_twice_is_refused(tmp_path: Path) -> None:
-    """Two test sets in one table would look like one."""
+    """Otherwise, figures of two test sets would look like those of one."""
     files = [write(tmp_path / name, bleu=float(name)) for name in ("1", "2")]
     with pytest.raises(DataError, match=r"2: bleu of a with real context \(2 sentences\) occurs twice"):
         read_results(files)
@@ -49,7 +49,7 @@ def test_the_same_figure_twice_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    """What is no such JSON is named, with what is wrong with it."""
+    """The error names the file, and what is wrong with it."""
     file = tmp_path / "file.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=f"{file}.*{message}"):

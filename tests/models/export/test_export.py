@@ -27,7 +27,7 @@ from tests.support.bundles import documents, make_bundle, make_checkpoint
 
 
 def test_every_weight_is_in_the_bundle_once(bundle: Path, model: TranslationModel) -> None:
-    """A float32 bundle holds the checkpoint's weights to the bit: the backbone's in CTranslate2, the others apart."""
+    """A float32 bundle has the checkpoint's exact weights: the backbone's in CTranslate2, the others separately."""
     apart, trained = load_file(bundle / WEIGHTS), weights_of(model)
     assert apart.keys() == {name for name in trained if not name.startswith("backbone.")}
     stored = model_weights(bundle, Manifest.load(bundle), model)
@@ -36,13 +36,13 @@ def test_every_weight_is_in_the_bundle_once(bundle: Path, model: TranslationMode
 
 
 def test_beside_another_sentence_model_all_weights_are_apart(tmp_path: Path) -> None:
-    """What the sentence model's backbone is says nothing of the model's own."""
+    """The backbone of another sentence model cannot stand for the model's own."""
     bundle = make_bundle(tmp_path / "bundle", own_backbone=False)
     assert load_file(bundle / WEIGHTS).keys() >= load_checkpoint(tmp_path / "bundle.checkpoint").weights.keys()
 
 
 def test_equal_weights_may_be_another_model(tmp_path: Path) -> None:
-    """With other heads, which have no weights of their own, the same matrices compute something else."""
+    """With another number of heads, the same matrices compute something else, so weights are stored separately."""
     trained = load_checkpoint(make_checkpoint(tmp_path / "two"))
     config = load_checkpoint(tmp_path / "two.step-one").config
     other = config.model_copy(update={"backbone": config.backbone.model_copy(update={"heads": 2})})
@@ -56,7 +56,7 @@ def test_equal_weights_may_be_another_model(tmp_path: Path) -> None:
 def test_a_model_without_modules_has_its_weights_in_ctranslate2_alone(
     tmp_path: Path, architecture: ArchitectureConfig
 ) -> None:
-    """With and without context it is the same model, and there is one file of it."""
+    """It is the same model with and without context, so there is one file of weights."""
     files = Manifest.load(make_bundle(tmp_path / "bundle", architecture)).files
     assert {name for name in files if name.endswith((".bin", ".safetensors"))} == {"backbone/model.bin"}
 
@@ -65,7 +65,7 @@ def test_a_model_without_modules_has_its_weights_in_ctranslate2_alone(
 def test_a_rounded_bundle_is_smaller_and_translates(
     checkpoint: Path, bundle: Path, tmp_path: Path, quantization: Any
 ) -> None:
-    """Weights take half the space, the backbone half or less, and both strategies translate."""
+    """Each file of weights is less than three quarters as large, and both strategies translate."""
     made = export_bundle(checkpoint, tmp_path / "out", quantization, documents=documents())
     assert made == Manifest.load(tmp_path / "out")
     for name in ("model.safetensors", "backbone/model.bin"):
@@ -76,7 +76,7 @@ def test_a_rounded_bundle_is_smaller_and_translates(
 
 
 def test_provenance_and_scores_are_written_down(checkpoint: Path, tmp_path: Path) -> None:
-    """What the run says of its data, and the caller of the model, is what the manifest says."""
+    """The manifest has what the run says about its data, and the scores that the caller gives."""
     export_bundle(checkpoint, tmp_path / "out", documents=documents(), scores={"dev.bleu": 12.5})
     manifest = Manifest.load(tmp_path / "out")
     assert manifest.provenance == load_checkpoint(checkpoint).config.provenance != Provenance()
@@ -84,14 +84,14 @@ def test_provenance_and_scores_are_written_down(checkpoint: Path, tmp_path: Path
 
 
 def test_decoding_may_be_chosen_after_training(checkpoint: Path, tmp_path: Path) -> None:
-    """What a dev set has shown to be the best alpha and patience is the bundle's own."""
+    """The alpha and the patience that are best on a dev set become the bundle's own."""
     export_bundle(checkpoint, tmp_path / "out", documents=documents(), choices=Choices(alpha=1.2, patience=1.5))
     trained = load_checkpoint(checkpoint).config.decoding
     assert Manifest.load(tmp_path / "out").decoding == trained.model_copy(update={"alpha": 1.2, "patience": 1.5})
 
 
 def test_the_window_may_be_chosen_after_training(checkpoint: Path, bundle: Path, tmp_path: Path) -> None:
-    """A Doc-Transformer reads as many sentences as a dev set has shown to be best: the third one before counts then."""
+    """A Doc-Transformer reads as many sentences as are best on a dev set: here the third one before, too."""
     export_bundle(checkpoint, tmp_path / "out", "float32", documents=documents(), choices=Choices(context_sentences=3))
     assert Manifest.load(tmp_path / "out").window == ContextWindow(size=3)
     near = (Sentence("きれ。"), Sentence("くろ。"))
@@ -107,7 +107,7 @@ def test_the_window_may_be_chosen_after_training(checkpoint: Path, bundle: Path,
 
 
 def test_a_window_of_weights_is_not_chosen_anew(tmp_path: Path) -> None:
-    """Other architectures read as many sentences as they have learnt to."""
+    """Architectures whose weights depend on the window read as many sentences as in training."""
     checkpoint = make_checkpoint(tmp_path / "checkpoint", ConcatenationConfig())
     with pytest.raises(ConfigError, match="concatenation always reads as many sentences as in training"):
         export_bundle(checkpoint, tmp_path / "out", documents=documents(), choices=Choices(context_sentences=3))
@@ -115,7 +115,7 @@ def test_a_window_of_weights_is_not_chosen_anew(tmp_path: Path) -> None:
 
 
 def exchange_keys_and_values(backbone: Transformer, *arguments: Any) -> None:
-    """A conversion with a mistake in one layer."""
+    """Convert with a mistake in one layer."""
     projection = backbone.decoder[0].source_attention.key_value.weight
     right = projection.detach().clone()
     with torch.no_grad():
@@ -125,7 +125,7 @@ def exchange_keys_and_values(backbone: Transformer, *arguments: Any) -> None:
 
 
 def test_a_wrong_conversion_is_refused(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the converted backbone computes something else than torch, no bundle is written and nothing is left."""
+    """If the converted backbone does not compute what torch does, no bundle is written and nothing is left behind."""
     monkeypatch.setattr(writing, "convert_backbone", exchange_keys_and_values)
     with pytest.raises(BundleError, match="disagrees with the checkpoint, so no bundle is written: log-probabilities"):
         export_bundle(checkpoint, tmp_path / "out", "float32", documents=documents())
@@ -135,7 +135,7 @@ def test_a_wrong_conversion_is_refused(checkpoint: Path, tmp_path: Path, monkeyp
 def test_a_failed_check_is_told_from_wrong_input(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command ends with status 1 where the checkpoint was in order and its bundle would not be, else with 2."""
+    """The exit status is 1 if the checkpoint is sound but its bundle would not be, and 2 for wrong input."""
     for side in ("source", "target"):
         lines = [getattr(sentence, side) for document in documents() for sentence in document.sentences]
         (tmp_path / side).write_text("\n".join(lines), encoding="utf-8")
@@ -152,7 +152,7 @@ def test_a_failed_check_is_told_from_wrong_input(
 def test_a_quantised_backbone_that_is_worse_is_refused(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The model that is shipped is compared too, and not its float32 twin alone."""
+    """The quantised model that is shipped is compared, too, not only its float32 twin."""
 
     def only_float32_is_right(backbone: Transformer, source: Any, target: Any, folder: Path, quantization: Any) -> None:
         convert = convert_backbone if quantization == "float32" else exchange_keys_and_values
@@ -165,11 +165,11 @@ def test_a_quantised_backbone_that_is_worse_is_refused(
 
 
 def test_weights_that_bear_no_rounding_are_shipped_in_float32(tmp_path: Path) -> None:
-    """A weight much larger than the others of its row leaves those nothing in int8; the error says what does."""
+    """A weight much larger than the others in its row leaves those no precision in int8; the error says what to do."""
     trained = load_checkpoint(make_checkpoint(tmp_path / "checkpoint"))
     for name, tensor in trained.weights.items():
         if name.endswith("feed_forward.inner.bias"):
-            tensor[0] = -1e4  # after the activation there is nothing of this unit
+            tensor[0] = -1e4  # this unit is 0 after the activation
         elif name.endswith("feed_forward.outer.weight"):
             tensor[:, 0] = 1e3
     save_checkpoint(tmp_path / "rough", trained.config, trained.tokenizer, trained.weights, Progress())
@@ -181,7 +181,7 @@ def test_weights_that_bear_no_rounding_are_shipped_in_float32(tmp_path: Path) ->
 def test_without_sentences_there_is_no_bundle(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run without a dev set at hand, or sentences without translations, say what is missing."""
+    """Without a dev set at hand, or with sentences without translations, the error says what is missing."""
     monkeypatch.setenv("ANTECEDENT_DATA", str(tmp_path))
     with pytest.raises(BundleError, match="the run has no dev set: give sentences"):
         export_bundle(checkpoint, tmp_path / "out")
@@ -190,7 +190,7 @@ def test_without_sentences_there_is_no_bundle(
 
 
 def test_only_a_bundle_is_replaced(checkpoint: Path, tmp_path: Path) -> None:
-    """Exporting again replaces the former bundle as a whole; a folder of other things is left alone."""
+    """Exporting again replaces the earlier bundle as a whole; a folder with anything else is left alone."""
     out = tmp_path / "out"
     for _ in range(2):
         export_bundle(checkpoint, out, documents=documents())
@@ -205,7 +205,7 @@ def test_only_a_bundle_is_replaced(checkpoint: Path, tmp_path: Path) -> None:
 
 
 def test_the_current_folder_is_not_replaced(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever is in it would find themselves in a folder that is gone."""
+    """Otherwise, the shell that is in it would be in a folder that no longer exists."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BundleError, match="the current folder"):
         export_bundle(checkpoint, Path(), documents=documents())
@@ -214,7 +214,7 @@ def test_the_current_folder_is_not_replaced(checkpoint: Path, tmp_path: Path, mo
 def test_a_bundle_that_cannot_be_replaced_stays(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the new one cannot take its place, it is there as before, and nothing else."""
+    """If the new one cannot take its place, the old one stays as it was, and nothing else is left."""
     out, rename = tmp_path / "out", Path.rename
     before = export_bundle(checkpoint, out, documents=documents())
 
@@ -232,7 +232,7 @@ def test_a_bundle_that_cannot_be_replaced_stays(
 
 
 def test_what_killed_exports_have_left_goes(checkpoint: Path, tmp_path: Path) -> None:
-    """But not what another one is writing; a bundle that had been moved aside comes back if nothing is in its place."""
+    """Folders that another export is writing stay; a bundle that was moved aside comes back if its place is empty."""
     out, gone, running = tmp_path / "out", 10**9, os.getppid()
     export_bundle(checkpoint, out, documents=documents())
     out.rename(tmp_path / f".out.{gone}.former")

@@ -1,4 +1,4 @@
-"""A checkpoint out of a bundle."""
+"""Unpacking a bundle into a checkpoint."""
 
 import shutil
 from pathlib import Path
@@ -45,14 +45,14 @@ def _exported(folder: Path, architecture: ArchitectureConfig | None = None) -> t
 
 
 def _run(checkpoint: Path, folder: Path, **values: Any) -> RunConfig:
-    """The run of a checkpoint, as somebody has it who has nothing but its configuration."""
+    """The run of a checkpoint, as somebody has it who has only its configuration."""
     config = load_checkpoint(checkpoint).config
     tokenizer = config.tokenizer.model_copy(update={"path": folder / "tokenizer"})
     return config.model_copy(update={"output": folder / "run", "tokenizer": tokenizer} | values)
 
 
 def test_what_was_exported_comes_back(exported: tuple[Path, Path], tmp_path: Path) -> None:
-    """Weights, vocabularies and architecture of the checkpoint are those that the bundle was made of."""
+    """The checkpoint has the weights, vocabularies and architecture that the bundle was made from."""
     checkpoint, bundle = exported
     was = load_checkpoint(checkpoint)
     config = _run(checkpoint, tmp_path)
@@ -65,7 +65,7 @@ def test_what_was_exported_comes_back(exported: tuple[Path, Path], tmp_path: Pat
 
 
 def test_a_window_chosen_at_export_is_not_the_runs(exported: tuple[Path, Path], tmp_path: Path) -> None:
-    """What was exported to read more sentences is trained on with as many as the run says."""
+    """A bundle that was exported with a larger window is trained further with the window of the run."""
     checkpoint, _ = exported
     export_bundle(checkpoint, tmp_path / "wide", "float32", documents=documents(), choices=Choices(context_sentences=4))
     config = _run(checkpoint, tmp_path)
@@ -73,7 +73,7 @@ def test_a_window_chosen_at_export_is_not_the_runs(exported: tuple[Path, Path], 
 
 
 def test_the_run_of_a_sentence_model_gets_the_backbone(exported: tuple[Path, Path], tmp_path: Path) -> None:
-    """It translates as the bundle does without context; the tokenizer may be there already."""
+    """The sentence model translates as the bundle does without context; the tokenizer may already exist."""
     checkpoint, bundle = exported
     unpack_bundle(bundle, _run(checkpoint, tmp_path))
     step_one = {"architecture": SentenceConfig(), "training": TrainingConfig(step="sentence", updates=1)}
@@ -86,7 +86,7 @@ def test_the_run_of_a_sentence_model_gets_the_backbone(exported: tuple[Path, Pat
 
 
 def test_bert_is_the_one_that_the_bundle_was_trained_with(tmp_path: Path) -> None:
-    """The run names a BERT that can be trained with; another one than the bundle's is refused when it is read."""
+    """The run names a BERT to train with; one that is not the bundle's is refused when the model is used."""
     bert = make_bert(tmp_path / "bert", "かきくけこらりるれろ、。")
     checksum = FrozenBert(bert, WIDTH, POSITIONS).checksum
     checkpoint, bundle = _exported(tmp_path, tiny_bert_context(bert, bert_checksum=checksum))
@@ -111,7 +111,7 @@ def test_bert_is_the_one_that_the_bundle_was_trained_with(tmp_path: Path) -> Non
 def test_another_model_is_refused(
     exported: tuple[Path, Path], tmp_path: Path, values: dict[str, Any], problem: str
 ) -> None:
-    """Nothing is written, and the message says what differs."""
+    """The error says what differs, and nothing is written."""
     checkpoint, bundle = exported
     config = _run(checkpoint, tmp_path)
     if "backbone" in values:
@@ -126,7 +126,7 @@ def test_another_model_is_refused(
 def test_weights_come_back_wherever_they_are(
     tmp_path: Path, architecture: ArchitectureConfig, own_backbone: bool
 ) -> None:
-    """Apart, or in one of the two CTranslate2 models: never those of another sentence model."""
+    """Weights may be stored separately or in one of two CTranslate2 models, but are never those of another one."""
     values = {"own_backbone": own_backbone, "max_length": 96}
     bundle = make_bundle(tmp_path / "bundle", architecture, quantization="float32", **values)
     checkpoint = tmp_path / "bundle.checkpoint"
@@ -137,7 +137,7 @@ def test_weights_come_back_wherever_they_are(
 
 
 def test_a_checkpoint_that_is_there_is_left_alone(exported: tuple[Path, Path], tmp_path: Path) -> None:
-    """Whoever has trained the run keeps what came of it."""
+    """The result of a run that has been trained is not replaced."""
     checkpoint, bundle = exported
     config = _run(checkpoint, tmp_path)
     unpack_bundle(bundle, config)
@@ -146,7 +146,7 @@ def test_a_checkpoint_that_is_there_is_left_alone(exported: tuple[Path, Path], t
 
 
 def test_a_run_with_checkpoints_is_left_alone(exported: tuple[Path, Path], tmp_path: Path) -> None:
-    """It would go on from those, and put its own final checkpoint in the place of what was unpacked."""
+    """The run would resume from those, and replace the unpacked checkpoint by its own final one."""
     checkpoint, bundle = exported
     config = _run(checkpoint, tmp_path)
     shutil.copytree(checkpoint, config.output / "checkpoints" / "update-00000007")
@@ -156,7 +156,7 @@ def test_a_run_with_checkpoints_is_left_alone(exported: tuple[Path, Path], tmp_p
 
 
 def test_another_tokenizer_is_left_alone(exported: tuple[Path, Path], tmp_path: Path) -> None:
-    """A run's vocabularies are not replaced by the bundle's: other models may have learnt with them."""
+    """A run's vocabularies are not replaced by the bundle's: other models may have been trained with them."""
     checkpoint, bundle = exported
     config = _run(checkpoint, tmp_path)
     unpack_bundle(bundle, config)
@@ -168,7 +168,7 @@ def test_another_tokenizer_is_left_alone(exported: tuple[Path, Path], tmp_path: 
 
 
 def test_a_run_of_one_vocabulary_refuses_two(exported: tuple[Path, Path], tmp_path: Path) -> None:
-    """The tokenizer is part of the model."""
+    """The run's tokenizer has to fit the model."""
     checkpoint, bundle = exported
     config = _run(checkpoint, tmp_path)
     joint = TokenizerConfig(path=tmp_path / "tokenizer", vocabulary=60, joint=True)
