@@ -1,4 +1,4 @@
-"""A decoder without a network: what comes next depends on the sentence and on all tokens so far."""
+"""A decoder without a network: the next token's scores depend on the sentence and on all tokens so far."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ PHASES = 7
 
 @dataclass
 class HistoryState:
-    """The table of each sentence, and a number for each hypothesis that every token of its history changes."""
+    """The table of each sentence, and for each hypothesis a number that depends on every token in its history."""
 
     tables: Tensor
     phases: Tensor
     read: Tensor | None = None
-    """That number after each of several tokens, where they were read at once."""
+    """That number after each of several tokens, if they were read at once."""
 
     def reorder(self, rows: Tensor) -> None:
         """Rearrange the hypotheses."""
@@ -32,12 +32,12 @@ class HistoryState:
         self.tables = self.tables[sentences]
 
     def cut(self, words: Tensor) -> None:
-        """Go back to so many words of each hypothesis."""
+        """Cut each hypothesis back to so many words."""
         assert self.read is not None
         self.phases = self.read[torch.arange(len(words)), words - 1]
 
     def join(self, others: "HistoryState", rows: int, joining: int) -> None:
-        """Go on with other sentences too."""
+        """Add other sentences."""
         assert (len(self.phases), len(others.phases)) == (rows, joining)
         self.tables = torch.cat([self.tables, others.tables])
         self.phases = torch.cat([self.phases, others.phases])
@@ -45,14 +45,14 @@ class HistoryState:
 
 @dataclass
 class HistoryDecoder:
-    """Looks up the scores of the next token in a table, by the number that the history comes to."""
+    """Looks up the scores of the next token in a table, by the number of the history."""
 
     tables: Tensor
-    """(sentence kinds, PHASES, V): the first source token says which kind."""
+    """(kinds of sentence, PHASES, V): the first source token decides the kind."""
     rows: list[int] = field(default_factory=list)
-    """Hypotheses of each step so far."""
+    """The number of hypotheses in each step so far."""
     passes: list[tuple[int, ...]] = field(default_factory=list)
-    """Hypotheses and tokens of each time that several were read at once."""
+    """The numbers of hypotheses and tokens each time that several tokens were read at once."""
     joins: bool = True
     stride: int = 1
 
@@ -62,17 +62,17 @@ class HistoryDecoder:
         return HistoryState(self.tables[kinds], torch.zeros_like(kinds))
 
     def step(self, tokens: Tensor, state: HistoryState) -> Tensor:
-        """Scores after the last tokens."""
+        """Return the scores after the last tokens."""
         self.rows.append(len(tokens))
         state.phases = (state.phases * 3 + tokens) % PHASES
         hypotheses = len(tokens) // len(state.tables)
         return state.tables.repeat_interleave(hypotheses, 0)[torch.arange(len(tokens)), state.phases].clone()
 
     def choose(self, tokens: Tensor, totals: Tensor | None, state: HistoryState, choice: Choice) -> None:
-        """Not here."""
+        """Do nothing; not used here."""
 
     def read(self, tokens: Tensor, state: HistoryState) -> Tensor:
-        """Scores after each of the first tokens."""
+        """Return the scores after each of these tokens."""
         self.passes.append(tuple(tokens.shape))
         phases = []
         for last in tokens.T:
@@ -82,17 +82,17 @@ class HistoryDecoder:
         return state.tables[torch.arange(len(tokens))[:, None], state.read]
 
     def scores(self, read: Tensor) -> Tensor:
-        """They are that already."""
+        """Return what was read, as it already is scores."""
         return read.clone()
 
     def leave(self, rows: Sequence[int], state: HistoryState) -> list[Memory]:
-        """The number that the history has come to."""
+        """Leave the number of the history."""
         return [{"phase": state.phases[row]} for row in rows]
 
 
 @pytest.fixture
 def make_decoder() -> Callable[..., HistoryDecoder]:
-    """A decoder with random tables; `scores` changes those of single tokens in all of them."""
+    """Make a decoder with random tables; `scores` sets the scores of single tokens in all of them."""
 
     def make(kinds: int = 20, seed: int = 1, scores: dict[int, float] | None = None) -> HistoryDecoder:
         generator = torch.Generator().manual_seed(seed)
@@ -106,5 +106,5 @@ def make_decoder() -> Callable[..., HistoryDecoder]:
 
 @pytest.fixture
 def make_sources() -> Callable[[int], Batch]:
-    """A batch of one sentence of each of so many kinds."""
+    """Make a batch with one sentence of each of so many kinds."""
     return lambda kinds: make_batch([[kind] for kind in range(kinds)], None, {})

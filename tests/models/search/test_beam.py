@@ -18,7 +18,7 @@ Sources = Callable[[int], Batch]
 
 
 def log_probability(decoder: Any, kind: int, tokens: list[int]) -> float:
-    """What the decoder gives a translation of a sentence, all its tokens counted."""
+    """The decoder's log-probability of a translation, over all of its tokens."""
     state = decoder.start(make_batch([[kind]], None, {}))
     total = 0.0
     for previous, token in zip([BOS, *tokens], tokens, strict=False):
@@ -39,7 +39,7 @@ def test_a_beam_of_one_is_greedy(make_decoder: Make, make_sources: Sources) -> N
 def test_a_wide_beam_finds_the_best_of_all(
     make_decoder: Make, make_sources: Sources, normalization: Any, alpha: float
 ) -> None:
-    """Where the beam holds every prefix, the result is the best of all translations under the rule of comparison."""
+    """If the beam holds every prefix, the result is the best of all translations under the rule of comparison."""
     words = range(10, 12)
     impossible = dict.fromkeys(set(range(60)).difference(words), -float("inf"))
     decoder = make_decoder(12, scores=impossible | {EOS: 1.0})
@@ -53,7 +53,7 @@ def test_a_wide_beam_finds_the_best_of_all(
 
 
 def test_hypotheses_are_what_the_decoder_thinks_of_them(make_decoder: Make, make_sources: Sources) -> None:
-    """Through all reordering, each of the n best keeps its own history: its log-probability is that of its tokens."""
+    """Despite reordering, each of the n best keeps its own history: its log-probability is that of its tokens."""
     decoder, options = make_decoder(10, scores={EOS: 3.0}), SearchOptions(5, 5, alpha=0.8, min_length=0)
     for kind, found in enumerate(run(BeamSearch(decoder, options), make_sources(10), [10] * 10)):
         assert len({(*hypothesis.tokens, hypothesis.finished) for hypothesis in found}) == 5
@@ -65,7 +65,7 @@ def test_hypotheses_are_what_the_decoder_thinks_of_them(make_decoder: Make, make
 
 
 def test_a_sentence_is_translated_alike_alone_and_in_a_batch(make_decoder: Make, make_sources: Sources) -> None:
-    """Batch mates that end earlier or later, or have another maximum length, change nothing."""
+    """Other sentences in the batch change nothing, even if they end earlier or later, or have other maximum lengths."""
     decoder, options = make_decoder(12, scores={EOS: 3.5}), SearchOptions(4, 4)
     limits = [3 + kind % 7 for kind in range(12)]
     together = run(BeamSearch(decoder, options), make_sources(12), limits)
@@ -74,21 +74,21 @@ def test_a_sentence_is_translated_alike_alone_and_in_a_batch(make_decoder: Make,
 
 
 def test_a_finished_sentence_leaves_the_batch(make_decoder: Make, make_sources: Sources) -> None:
-    """Sentences take part in no step after their last one."""
+    """A sentence takes part in no steps after its last one."""
     decoder = make_decoder(3, scores={EOS: -50.0})
     run(BeamSearch(decoder, SearchOptions(4)), make_sources(3), [2, 5, 3])
     assert decoder.rows == [12, 12, 8, 4, 4]
 
 
 def test_a_sentence_that_does_not_end_is_given_as_it_is(make_decoder: Make, make_sources: Sources) -> None:
-    """At the maximum length the best unfinished hypotheses are the result."""
+    """At the maximum length, the best unfinished hypotheses are the result."""
     found = run(BeamSearch(make_decoder(2, scores={EOS: -50.0}), SearchOptions(4, 4)), make_sources(2), [6, 1])
     assert [[hypothesis.length for hypothesis in sentence] for sentence in found] == [[6] * 4, [1] * 4]
     assert not any(hypothesis.finished for sentence in found for hypothesis in sentence)
 
 
 def test_the_minimum_length_is_kept(make_decoder: Make, make_sources: Sources) -> None:
-    """A model that always wants to end may do so after `min_length` tokens only."""
+    """A model that always wants to end may do so only after `min_length` tokens."""
     decoder = make_decoder(3, scores={EOS: 50.0})
     found = run(BeamSearch(decoder, SearchOptions(4, 4, min_length=3)), make_sources(3), [9] * 3)
     assert min(len(hypothesis.tokens) for sentence in found for hypothesis in sentence) == 3
@@ -98,20 +98,20 @@ def test_the_minimum_length_is_kept(make_decoder: Make, make_sources: Sources) -
 def test_without_normalisation_search_ends_with_the_first_leader(
     make_decoder: Make, make_sources: Sources, least: int
 ) -> None:
-    """With alpha 0 nothing longer can overtake an ended hypothesis that is ahead of the beam, alone or with others."""
+    """With alpha 0, no longer hypothesis can overtake one that has ended and leads the beam."""
     decoder = make_decoder(1, scores={EOS: 20.0})
     run(BeamSearch(decoder, SearchOptions(4, alpha=0, min_length=least)), make_sources(1), [9])
     assert decoder.rows == [4] * (least + 1)
 
 
 def test_of_equal_hypotheses_the_lower_tokens_come_first(make_decoder: Make, make_sources: Sources) -> None:
-    """With every token equally likely, the order of the results is that of their ids."""
+    """If all tokens are equally likely, results are in the order of their ids."""
     decoder = make_decoder(1, scores=dict.fromkeys(range(60), 0.0))
     (found,) = run(BeamSearch(decoder, SearchOptions(4, 4)), make_sources(1), [2])
     assert [hypothesis.tokens for hypothesis in found] == [[3], [3, 3], [3, 4], [3, 5]]
 
 
 def test_a_beam_wider_than_the_vocabulary_is_refused(make_decoder: Make, make_sources: Sources) -> None:
-    """There are not enough tokens to fill the candidates: a clear error."""
+    """There are not enough tokens to fill the candidates, which is a clear error."""
     with pytest.raises(UnsupportedOptionError, match="vocabulary of 60"):
         run(BeamSearch(make_decoder(1), SearchOptions(40)), make_sources(1), [5])

@@ -1,4 +1,4 @@
-"""What a step of beam search chooses from: by the kernel of CPUs, and by torch, as on a GPU."""
+"""The candidates that a step of beam search chooses from, by the CPU kernel and by torch, as on a GPU."""
 
 from itertools import product
 
@@ -14,7 +14,7 @@ INFINITY = float("inf")
 
 
 def of_one_sentence(values: list[int], size: int, alive: int) -> Candidates:
-    """Of hypotheses that are equally good, and for which the same may follow; there are fewer of them at first."""
+    """Candidates of `alive` equally good hypotheses with the same next scores; at first, fewer than `size` exist."""
     totals = torch.tensor([[0.0] * alive + [-INFINITY] * (size - alive)])
     return candidates_of(torch.tensor([values] * size, dtype=torch.float32), totals, (), ())
 
@@ -23,7 +23,7 @@ def of_one_sentence(values: list[int], size: int, alive: int) -> Candidates:
 def test_the_best_come_first_and_of_equal_ones_the_lowest(
     values: list[int], size: int, times: int, data: st.DataObject
 ) -> None:
-    """By hypothesis, then by token, for vocabularies short and long; neither padding nor a beginning is among them."""
+    """Ties are in the order of hypotheses, then tokens, for any size of vocabulary; padding and <s> never occur."""
     values, alive = values * times, data.draw(st.integers(1, size))
     best = of_one_sentence(values, size, alive).best
     allowed = [token for token in range(len(values)) if token not in {PAD, BOS}]
@@ -35,7 +35,7 @@ def test_the_best_come_first_and_of_equal_ones_the_lowest(
 
 @given(st.lists(st.integers(0, 5), min_size=16, max_size=60), st.integers(1, 5))
 def test_the_beam_goes_on_with_the_best_that_do_not_end(values: list[int], size: int) -> None:
-    """Those that stay keep their places, and the next ones take those of the ones that end."""
+    """Candidates that do not end keep their places, and the next best take the places of those that end."""
     values[EOS] = 5
     found = of_one_sentence(values, size, size)
     pairs = [
@@ -48,7 +48,7 @@ def test_the_beam_goes_on_with_the_best_that_do_not_end(values: list[int], size:
 @pytest.mark.parametrize("vocabulary", [30, 64, 1000])
 @pytest.mark.parametrize("size", [1, 4, 7])
 def test_both_ways_find_the_same(size: int, vocabulary: int) -> None:
-    """The kernel and torch: with early ends, and tokens that must not come, forbidden."""
+    """The kernel and torch agree, even if ends are too early, or certain tokens are forbidden."""
     generator = torch.Generator().manual_seed(size)
     logits = 5 * torch.randn(6 * size, vocabulary, generator=generator)
     logits[:, EOS] += 9
@@ -62,7 +62,7 @@ def test_both_ways_find_the_same(size: int, vocabulary: int) -> None:
 
 
 def test_what_is_no_number_is_not_made_one() -> None:
-    """A model that gives none for a sentence leaves the others theirs, and its own scores are none."""
+    """A NaN for one sentence makes its own scores not finite, and leaves the others as they are."""
     logits = torch.zeros(8, 100)
     logits[2, 50] = float("nan")
     best = candidates_of(logits, torch.zeros(4, 2), (), ()).best

@@ -15,7 +15,7 @@ OPTIONS = SearchOptions(1, min_length=0)
 
 
 def follow(decoder: Any, kind: int, limit: int) -> tuple[list[int], float]:
-    """Greedy search of a single sentence in the plainest way: its tokens and their log-probability."""
+    """Greedy search for a single sentence, in the simplest way; returns its tokens and their log-probability."""
     state = decoder.start(make_batch([[kind]], None, {}))
     tokens, total = [BOS], 0.0
     while tokens[-1] != EOS and len(tokens) <= limit:
@@ -26,7 +26,7 @@ def follow(decoder: Any, kind: int, limit: int) -> tuple[list[int], float]:
 
 
 def test_the_likeliest_token_is_taken_at_each_step(make_decoder: Make, make_sources: Callable[[int], Batch]) -> None:
-    """Sentences that end at different steps, or not at all, are what they are when each is followed alone."""
+    """Sentences that end at different steps, or not at all, get what a simple search finds for each alone."""
     decoder = make_decoder(20, scores={EOS: 4.0})
     found = run(GreedySearch(decoder, OPTIONS), make_sources(20), [12] * 20)
     for kind, (hypothesis,) in enumerate(found):
@@ -39,7 +39,7 @@ def test_the_likeliest_token_is_taken_at_each_step(make_decoder: Make, make_sour
 
 
 def test_a_finished_sentence_leaves_the_batch(make_decoder: Make, make_sources: Callable[[int], Batch]) -> None:
-    """No step computes a sentence that is done."""
+    """No step computes anything for a finished sentence."""
     decoder = make_decoder(20, scores={EOS: 4.0})
     found = run(GreedySearch(decoder, OPTIONS), make_sources(20), [12] * 20)
     lengths = [hypothesis.length for (hypothesis,) in found]
@@ -47,14 +47,14 @@ def test_a_finished_sentence_leaves_the_batch(make_decoder: Make, make_sources: 
 
 
 def test_each_sentence_has_its_own_maximum_length(make_decoder: Make, make_sources: Callable[[int], Batch]) -> None:
-    """A sentence that does not end is given as far as it came, and its neighbours go on."""
+    """A sentence that does not end is cut at its own maximum, while others continue."""
     found = run(GreedySearch(make_decoder(3, scores={EOS: -50.0}), OPTIONS), make_sources(3), [5, 1, 9])
     assert [hypothesis.length for (hypothesis,) in found] == [5, 1, 9]
     assert not any(hypothesis.finished for (hypothesis,) in found)
 
 
 def test_the_minimum_length_is_kept(make_decoder: Make, make_sources: Callable[[int], Batch]) -> None:
-    """A model that always wants to end may do so after `min_length` tokens only."""
+    """A model that always wants to end may do so only after `min_length` tokens."""
     decoder, batch = make_decoder(3, scores={EOS: 50.0}), make_sources(3)
     for length in (0, 1, 4):
         found = run(GreedySearch(decoder, SearchOptions(1, min_length=length)), batch, [9] * 3)

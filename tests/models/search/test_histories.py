@@ -1,4 +1,4 @@
-"""What the hypotheses of a beam have said, against lists that are copied at every step."""
+"""The tokens of the hypotheses of a beam, compared with lists that are copied at every step."""
 
 import numpy as np
 from hypothesis import given
@@ -10,7 +10,7 @@ from models.search.histories import Histories
 
 @given(st.data())
 def test_they_are_what_was_said(data: st.DataObject) -> None:
-    """Whatever each continues, whoever leaves or comes, and whether or not anybody has looked in between."""
+    """Histories are right whatever each hypothesis continues, whichever leave or join, and whenever they are read."""
     histories, said = Histories(), list[list[int]]()
     for token in range(10, 10 + data.draw(st.integers(1, 30))):
         what = data.draw(st.sampled_from(["step"] * 4 + ["keep", "add", "look"])) if said else "add"

@@ -22,12 +22,12 @@ def test_wu_normalisation_is_that_of_the_paper() -> None:
 
 @pytest.mark.parametrize("normalization", ["power", "wu"])
 def test_without_alpha_the_score_is_the_log_probability(normalization: str) -> None:
-    """Exponent 0 compares sentences by their probability alone."""
+    """With exponent 0, hypotheses are compared by their probability alone."""
     assert replace(SearchOptions(alpha=0), normalization=normalization).normalize(-6.0, 9) == -6.0  # type: ignore[arg-type]
 
 
 def test_length_counts_the_end_of_sentence_where_there_is_one() -> None:
-    """A finished translation has one token more than its words; one cut at its maximum length has not."""
+    """A finished translation has one token more than words; one that was cut at its maximum length does not."""
     assert Hypothesis([7, 8], -1.0, -3.0).length == 3
     assert Hypothesis([7, 8], -1.5, -3.0, finished=False).length == 2
 
@@ -36,21 +36,21 @@ def test_length_counts_the_end_of_sentence_where_there_is_one() -> None:
     "wrong", [{"beam_size": 0}, {"alpha": -1.0}, {"min_length": -1}, {"n_best": 0}, {"n_best": 5}, {"patience": 0.5}]
 )
 def test_senseless_options_are_refused(wrong: dict[str, float]) -> None:
-    """More hypotheses than the beam holds, or a number below its least, is an unsupported option."""
+    """More hypotheses than the beam holds, and numbers below their minimum, are unsupported."""
     with pytest.raises(UnsupportedOptionError):
         SearchOptions(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["alpha", "patience"])
 def test_nan_is_refused(name: str) -> None:
-    """Scores that are not numbers could not be compared, and no number of translations is as many as that."""
+    """Scores that are NaN could not be compared, and no number of hypotheses would satisfy such a patience."""
     with pytest.raises(UnsupportedOptionError):
         SearchOptions(**{name: math.nan})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("source", "longest"), [(0, 20), (10, 40), (119, 258), (1000, 258)])
 def test_maximum_length_grows_with_the_source_up_to_the_models(source: int, longest: int) -> None:
-    """Ratio times source tokens plus the offset, but never more than the model has positions for."""
+    """It is the ratio times the source tokens, plus the offset, but at most the positions of the model."""
     assert max_target_length(source, DecodingConfig(), 258) == longest
 
 

@@ -1,4 +1,4 @@
-"""Search finds what CTranslate2 finds with the same weights."""
+"""With the same weights, search finds what CTranslate2 finds."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ CONFIG = BackboneConfig(
 
 
 def sharp_model(norm: Norm, seed: int) -> TranslationModel:
-    """A random model that has opinions, and that never generates padding or <s>, like a trained one."""
+    """A random model with clear preferences that, like a trained one, never generates padding or <s>."""
     torch.manual_seed(seed)
     model = TranslationModel(CONFIG.model_copy(update={"norm": norm}), SentenceConfig(), len(PIECES), len(PIECES))
     model.initialize()
@@ -35,7 +35,7 @@ def sharp_model(norm: Norm, seed: int) -> TranslationModel:
     last = backbone.decoder_norm if norm == "pre" else backbone.decoder[-1].feed_residual.norm
     with torch.no_grad():
         backbone.output.weight *= 2.5
-        # The first feature of the last hidden state is a constant that speaks against the two.
+        # The first feature of the last hidden state is a constant that makes those two unlikely.
         last.weight[0], last.bias[0] = 0.0, 5.0  # type: ignore[operator, index, union-attr]
         backbone.output.weight[:, 0] = 0.0
         backbone.output.weight[:2, 0] = -6.0
@@ -83,7 +83,7 @@ def test_search_finds_what_ctranslate2_finds(
     alpha: float,
     patience: float,
 ) -> None:
-    """Tokens and scores of all n-best translations are CTranslate2's, whether or not they end."""
+    """The tokens and scores of all n best are CTranslate2's, whether or not they end."""
     decoder, translator = pair
     options = SearchOptions(beam, n_best, alpha=alpha, patience=patience)
     ours = search(decoder, make_batch(sources, None, {}), options, [LIMIT] * len(sources))
@@ -105,7 +105,7 @@ def test_search_finds_what_ctranslate2_finds(
 def test_beam_of_one_and_wider_beams_answer_in_one_form(
     make_decoder: Callable[..., ModelDecoder], make_sources: Callable[[int], Batch]
 ) -> None:
-    """Whatever the beam, there is a list of n best for each sentence of the batch."""
+    """With any beam, there is a list of the n best for each sentence."""
     for options in (SearchOptions(1), SearchOptions(3, 2)):
         found = search(make_decoder(5), make_sources(5), options, [6] * 5)
         assert [len(hypotheses) for hypotheses in found] == [options.n_best] * 5
@@ -114,7 +114,7 @@ def test_beam_of_one_and_wider_beams_answer_in_one_form(
 def test_results_do_not_depend_on_a_training_context(
     make_decoder: Callable[..., ModelDecoder], make_sources: Callable[[int], Batch]
 ) -> None:
-    """Search keeps no gradients, also where the caller does."""
+    """Search works, and keeps no gradients, even if the caller tracks them."""
     decoder = make_decoder(2)
     decoder.tables.requires_grad_()  # type: ignore[attr-defined]
     assert search(decoder, make_sources(2), SearchOptions(2), [4, 4])
@@ -123,7 +123,7 @@ def test_results_do_not_depend_on_a_training_context(
 def test_too_wide_a_beam_is_refused(
     make_decoder: Callable[..., ModelDecoder], make_sources: Callable[[int], Batch]
 ) -> None:
-    """The error of the strategy reaches the caller."""
+    """The search's error reaches the caller."""
     with pytest.raises(UnsupportedOptionError):
         search(make_decoder(1), make_sources(1), SearchOptions(60), [3])
 
@@ -143,7 +143,7 @@ def test_how_often_search_looks_changes_nothing(
     options: SearchOptions,
     scores: dict[int, float],
 ) -> None:
-    """With several steps between two looks, sentences have the same translations, loops and latecomers included."""
+    """With several steps between two looks, translations are the same, even with loops and sentences that join late."""
 
     def found(stride: int) -> dict[int, list[Hypothesis]]:
         decoder = make_decoder(20, scores=scores)

@@ -1,4 +1,4 @@
-"""Drafts change how many steps greedy search takes, and nothing else."""
+"""Drafts change only how many steps greedy search takes."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -28,13 +28,13 @@ def direct(decoder: Any, options: SearchOptions, kinds: Sequence[int] = range(KI
 
 
 def verified(decoder: Any, options: SearchOptions, batch: Batch, drafts: Sequence[Tokens]) -> list[Hypothesis]:
-    """Greedy search with them."""
+    """Greedy search with drafts."""
     found = search(decoder, batch, options, [LONGEST] * len(drafts), drafts)
     return [hypothesis for (hypothesis,) in found]
 
 
 def same(one: Sequence[Hypothesis], other: Sequence[Hypothesis]) -> bool:
-    """Whether tokens, scores and what is left to the next sentences agree."""
+    """Whether tokens, scores and the memories for the next sentences agree."""
     assert [found.log_probability for found in one] == pytest.approx([found.log_probability for found in other])
     for mine, yours in zip(one, other, strict=True):
         assert mine.memory == yours.memory
@@ -60,9 +60,9 @@ def test_whatever_the_drafts_the_result_is_the_same(
     kept: list[int],
     rest: list[list[int]],
 ) -> None:
-    """Drafts that agree to some token, of any length, or are empty, in one batch: translations are as without.
+    """Drafts in one batch may agree up to any token, be empty, or of any length: translations are as without them.
 
-    However many steps search takes at once, as on a GPU.
+    This holds however many steps search takes at once, as on a GPU.
     """
     decoder, options = make_decoder(KINDS, seed, {EOS: 3.0}), SearchOptions(1, min_length=least, most_repeated=most)
     expected = direct(decoder, options)
@@ -71,7 +71,7 @@ def test_whatever_the_drafts_the_result_is_the_same(
     found = verified(decoder, options, make_sources(KINDS), drafts)
     if stride == 1:
         assert same(found, expected)
-    else:  # what leaves something to the next sentence is looked at in every step
+    else:  # only a search that looks at every step leaves memories to the next sentence
         assert [each.tokens for each in found] == [each.tokens for each in expected]
     for each, draft, count in zip(found, drafts, kept, strict=True):
         assert each.tokens[: each.kept] == list(draft[: each.kept])
@@ -79,7 +79,7 @@ def test_whatever_the_drafts_the_result_is_the_same(
 
 
 def test_perfect_drafts_take_one_pass_and_no_step(make_decoder: Make, make_sources: Callable[[int], Batch]) -> None:
-    """Of sentences that agree to their ends nothing is decoded token by token."""
+    """If drafts agree to their ends, nothing is decoded token by token."""
     decoder, options = make_decoder(KINDS, scores={EOS: 3.0}), SearchOptions(1)
     drafts = [found.tokens for found in direct(decoder, options)]
     decoder.rows.clear()
@@ -91,7 +91,7 @@ def test_perfect_drafts_take_one_pass_and_no_step(make_decoder: Make, make_sourc
 
 
 def test_only_what_comes_after_the_difference_is_decoded(make_decoder: Make) -> None:
-    """A draft with another token in its midst saves the steps before that, and the one that replaces it."""
+    """A draft with a wrong token in the middle saves the steps before it, and the step for the right token."""
     decoder, options = make_decoder(1, scores={EOS: -50.0}), SearchOptions(1)
     ((expected),) = direct(decoder, options, [0])
     wrong = [*expected.tokens[:4], expected.tokens[4] % 50 + 5, *expected.tokens[5:]]
@@ -103,7 +103,7 @@ def test_only_what_comes_after_the_difference_is_decoded(make_decoder: Make) -> 
 
 
 def test_what_is_kept_of_a_draft_that_repeats_itself(make_decoder: Make) -> None:
-    """As much as greedy search says before it would loop."""
+    """As much is kept as greedy search says before it would loop."""
     decoder, options = make_decoder(1, scores={41: 60.0, 42: 30.0}), SearchOptions(1, most_repeated=4)
     ((expected),) = direct(decoder, options, [0])
     (found,) = verified(decoder, options, make_batch([[0]], None, {}), [[41] * 8])
@@ -113,7 +113,7 @@ def test_what_is_kept_of_a_draft_that_repeats_itself(make_decoder: Make) -> None
 
 
 def test_without_drafts_nothing_is_read_at_once(make_decoder: Make, make_sources: Callable[[int], Batch]) -> None:
-    """An empty draft is none."""
+    """Empty drafts count as none."""
     decoder = make_decoder(KINDS)
     verified(decoder, SearchOptions(1), make_sources(KINDS), [()] * KINDS)
     assert decoder.passes == []
@@ -121,7 +121,7 @@ def test_without_drafts_nothing_is_read_at_once(make_decoder: Make, make_sources
 
 @pytest.mark.parametrize("seed", range(5))
 def test_sentences_with_drafts_join_others(make_decoder: Make, seed: int) -> None:
-    """Added while others run, dropped or done at once, each comes out once and as if it were alone."""
+    """Sentences added while others run get one result each, the same as alone, even if they finish at once."""
     decoder, options, chooser = make_decoder(KINDS, seed, {EOS: 2.0}), SearchOptions(1), random.Random(seed)
     expected = direct(decoder, options)
     running, found = GreedySearch(decoder, options), dict[int, Hypothesis]()

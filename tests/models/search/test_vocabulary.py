@@ -12,14 +12,14 @@ from models.search.vocabulary import likeliest, likeliest_by_torch
 
 
 def log_probabilities(logits: Tensor, early: Sequence[int] = ()) -> Tensor:
-    """Of all tokens, each in its place."""
+    """The log-probabilities of all tokens, in the order of their ids."""
     tokens, values = likeliest_by_torch(logits, logits.size(1), early, ())
     assert values.diff(dim=1).nan_to_num(0).le(0).all()  # the likeliest first
     return torch.empty_like(values).scatter(1, tokens, values)
 
 
 def test_padding_and_beginning_of_sentence_are_never_generated() -> None:
-    """However likely the model finds them."""
+    """They are excluded however likely the model finds them."""
     logits = torch.zeros(1, 8)
     logits[0, [PAD, BOS]] = 100.0
     assert log_probabilities(logits)[0, [PAD, BOS]].tolist() == [-float("inf")] * 2
@@ -33,7 +33,7 @@ def test_the_others_keep_the_models_probability() -> None:
 
 
 def test_a_translation_that_is_too_short_cannot_end() -> None:
-    """Below the minimum length the end of sentence has no probability, from there on it has."""
+    """Below the minimum length, the end of sentence has no probability."""
     too_short, enough = log_probabilities(torch.zeros(2, 8), early=[0])[:, EOS]
     assert too_short == -float("inf")
     assert enough > -3
@@ -41,13 +41,13 @@ def test_a_translation_that_is_too_short_cannot_end() -> None:
 
 @pytest.mark.parametrize("early", [[], [1], [0, 2], [0, 1, 2]])
 def test_only_those_that_are_too_short_cannot_end(early: list[int]) -> None:
-    """None of the rows, some of them, or all."""
+    """This may concern none of the rows, some of them, or all."""
     ends = log_probabilities(torch.zeros(3, 8), early)[:, EOS].isinf().tolist()
     assert ends == [row in early for row in range(3)]
 
 
 class _Kernels(TorchDispatchMode):
-    """Notes down the names of the kernels that run."""
+    """Records the names of the kernels that run."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -59,7 +59,7 @@ class _Kernels(TorchDispatchMode):
 
 
 def test_a_device_is_told_once_which_rows_are_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them need no telling; Python would wait for each copy, as it would for rows given by a list."""
+    """Each set of rows is copied once, as Python waits for copies, and for lists of rows; all rows need no copy."""
     told, tensor = [], torch.tensor
 
     def tell(rows: tuple[int, ...], **options: Any) -> Tensor:
@@ -77,7 +77,7 @@ def test_a_device_is_told_once_which_rows_are_too_short(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("size", [3, 30, 64, 129, 1000])
 def test_both_ways_find_the_likeliest(size: int) -> None:
-    """The kernel and torch: where it is the last, one of equal ones, forbidden, or would end a sentence too early."""
+    """The kernel and torch agree, even if the likeliest is the last, tied, forbidden, or an end that is too early."""
     logits = torch.randint(6, (40, size), generator=torch.Generator().manual_seed(size)).float()
     logits[0, EOS] = logits[1, -1] = logits[2, -1] = 9
     rules = [0, 3], [(1, size - 1), (4, int(logits[4].argmax()))]
@@ -91,7 +91,7 @@ def test_both_ways_find_the_likeliest(size: int) -> None:
 
 @pytest.mark.parametrize("size", [100, 128])
 def test_what_is_no_number_is_not_made_one(size: int) -> None:
-    """A model that gives none for a sentence leaves the others theirs, and its own score is none, of a token."""
+    """A NaN for one sentence makes its own score not finite, for a valid token, and leaves the others as they are."""
     logits = torch.zeros(3, size)
     logits[1, 50] = float("nan")
     tokens, values = likeliest(logits)
@@ -100,10 +100,10 @@ def test_what_is_no_number_is_not_made_one(size: int) -> None:
 
 
 def test_sixteen_bits_are_chosen_from_as_they_are() -> None:
-    """The probabilities are those of the same numbers in float32."""
+    """Probabilities of bfloat16 logits are those of the same numbers in float32."""
     logits = torch.randn(4, 200, generator=torch.Generator().manual_seed(1)).bfloat16()
     tokens, values = likeliest_by_torch(logits.clone(), 3, (), ())
     expected, theirs = likeliest_by_torch(logits.float(), 3, (), ())
     assert values.dtype == torch.float32
     torch.testing.assert_close(values, theirs)
-    assert torch.equal(logits.gather(1, tokens), logits.gather(1, expected))  # of equal ones it may be another
+    assert torch.equal(logits.gather(1, tokens), logits.gather(1, expected))  # a tie may be broken differently
