@@ -1,4 +1,4 @@
-"""Tiny random models and a document to look at them on."""
+"""Tiny random models, and a document to draw them on."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ def document() -> Document:
 
 @pytest.fixture
 def open_model(tmp_path: Path) -> OpenModel:
-    """A random checkpoint of an architecture, open."""
+    """Open a random checkpoint of an architecture."""
 
     def open_new(architecture: ArchitectureConfig, **backbone: object) -> Runtime:
         return Runtime.open(make_checkpoint(tmp_path / "checkpoint", architecture, max_length=96, **backbone))

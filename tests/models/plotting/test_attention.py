@@ -1,4 +1,4 @@
-"""The picture of attention between sentences, against the equations written out."""
+"""The picture of attention between sentences, compared with the equations written out."""
 
 import math
 from collections.abc import Callable
@@ -40,7 +40,7 @@ OpenModel = Callable[..., Runtime]
 
 
 def mean_weights(attention: Attention, queries: Sequence, memory: Sequence) -> list[float]:
-    """The weight of each key: mean over heads and queries, one product at a time."""
+    """The weight of each key, averaged over heads and queries, computed one product at a time."""
     size = len(queries[0]) // attention.heads
     total = [0.0] * len(memory)
     for x in queries:
@@ -55,7 +55,7 @@ def mean_weights(attention: Attention, queries: Sequence, memory: Sequence) -> l
 @pytest.mark.parametrize("order", ["pre", "post"])
 @torch.no_grad()
 def test_attention_is_the_papers(open_model: OpenModel, document: Document, order: Norm) -> None:
-    """What Zhang et al.'s context attention gives to each preceding sentence: that of its tokens together."""
+    """A preceding sentence gets the sum of what Zhang et al.'s context attention gives to its tokens."""
     runtime = open_model(DocTransformerConfig(integration="encoder"), encoder_layers=1, norm=order)
     (found,) = sentence_attention(runtime, document)
     model, tokenizer = network_of(runtime), runtime.tokenizer
@@ -102,7 +102,7 @@ def test_rows_add_up_to_one_over_what_is_read(
     parts: list[str],
     reads: list[list[int]],
 ) -> None:
-    """Each sentence divides its attention among the sentences of its window; without any, its row is empty."""
+    """A sentence divides its attention among the sentences of its window; if there are none, its row is 0."""
     found = sentence_attention(open_model(architecture), document)
     assert [each.part for each in found] == parts
     for each in found:
@@ -112,7 +112,7 @@ def test_rows_add_up_to_one_over_what_is_read(
 
 
 def test_document_without_translations_is_translated(open_model: OpenModel, document: Document) -> None:
-    """The decoder's attention is that to the model's own translations where there are no others."""
+    """Without given translations, the decoder's attention is to the model's own."""
     runtime = open_model(DocTransformerConfig())
     sources = Document(tuple(Sentence(sentence.source) for sentence in document.sentences), "sources")
     encoder, decoder = sentence_attention(runtime, sources)
@@ -129,12 +129,12 @@ def test_document_without_translations_is_translated(open_model: OpenModel, docu
 def test_architecture_without_context_attention_says_so(
     open_model: OpenModel, document: Document, architecture: ArchitectureConfig
 ) -> None:
-    """There is no picture of attention to sentences that a model does not attend to."""
+    """A model that attends to no other sentences has no such picture."""
     with pytest.raises(PictureError, match="no attention across sentences"):
         sentence_attention(open_model(architecture), document)
 
 
 def test_document_without_context_says_so(open_model: OpenModel, document: Document) -> None:
-    """A single sentence has no neighbours."""
+    """A single sentence has no others to attend to."""
     with pytest.raises(PictureError, match="single: no sentence has other sentences to attend to"):
         sentence_attention(open_model(DocTransformerConfig()), Document(document.sentences[:1], "single"))

@@ -1,4 +1,4 @@
-"""Figures with the real context against those with another."""
+"""Figures with the real context, compared with those with other kinds."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from models.plotting.context_kinds import Outcome, outcomes_of
 
 
 def test_outcomes_are_those_of_the_largest_context() -> None:
-    """Every figure of every kind; results with less than the whole context are for another picture."""
+    """Every figure of every kind is there; results with less than the whole context are for another picture."""
     results = [
         Result(model="a", context="real", context_sentences=2, bleu=20.5, chrf=50.0, loss=2.5),
         Result(model="a", context="real", context_sentences=1, bleu=20.0),
@@ -24,14 +24,14 @@ def test_outcomes_are_those_of_the_largest_context() -> None:
 
 
 def test_one_kind_is_nothing_to_compare() -> None:
-    """A picture of it would show no difference."""
+    """A picture of one kind would show no difference."""
     results = [Result(model=model, context="real", context_sentences=2, bleu=20.0) for model in "ab"]
     with pytest.raises(PictureError, match="at least two kinds of context"):
         outcomes_of(results)
 
 
 def test_other_figures_are_nothing_to_compare() -> None:
-    """There would be no panel in the picture."""
+    """Without the loss, BLEU or contrastive figures, the picture would have no panels."""
     results = [Result(model="a", context=kind, context_sentences=2, chrf=50.0) for kind in ("real", "random")]
     with pytest.raises(PictureError, match="needs the loss, BLEU or"):
         outcomes_of(results)

@@ -1,4 +1,4 @@
-"""Figures against the number of context sentences, from the results of evaluate and contrast."""
+"""Figures over the number of context sentences, from the results of `evaluate` and `contrast`."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from models.plotting.context_sizes import Series, series_of
 
 
 def test_points_are_those_of_the_results() -> None:
-    """A series for each system and figure, from the fewest to the most sentences, whatever their order."""
+    """Each system and figure has a series, from the fewest to the most sentences, whatever the order of results."""
     results = [
         Result(model="a", context="real", context_sentences=2, bleu=20.5, chrf=50.0),
         Result(model="a", context="empty", context_sentences=0, bleu=19.0),
@@ -25,6 +25,6 @@ def test_points_are_those_of_the_results() -> None:
 
 
 def test_results_without_such_figures_are_refused() -> None:
-    """There would be nothing in the picture."""
+    """Without BLEU or accuracy, the picture would be empty."""
     with pytest.raises(PictureError, match="needs BLEU or accuracy"):
         series_of([Result(model="a", context="real", context_sentences=2, chrf=50.0)])

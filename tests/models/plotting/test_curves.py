@@ -10,7 +10,7 @@ from models.training.curves import Curves
 
 
 def train(folder: Path, points: dict[int, float], total: int = 10) -> Path:
-    """Leave what a run leaves: training loss and dev loss at some updates."""
+    """Write what a run writes: training and dev figures at some updates."""
     curves = Curves(folder / "curves")
     with curves.progress(total, 0):
         for update, value in points.items():
@@ -20,7 +20,7 @@ def train(folder: Path, points: dict[int, float], total: int = 10) -> Path:
 
 
 def test_curves_are_what_training_wrote(tmp_path: Path) -> None:
-    """Every figure of every run, by the run's folder, over its updates."""
+    """There is a curve over updates for every figure of every run, named after the run's folder."""
     runs = [train(tmp_path / "a", {1: 4.0, 2: 3.0}), train(tmp_path / "b", {5: 2.0})]
     assert all(map(is_run, runs))
     assert read_curves(runs) == [
@@ -34,7 +34,7 @@ def test_curves_are_what_training_wrote(tmp_path: Path) -> None:
 
 
 def test_resumed_run_counts_once(tmp_path: Path) -> None:
-    """What a run did again after it was killed stands in place of what it did before."""
+    """Points that a resumed run repeats replace those from before it was killed."""
     train(tmp_path / "run", {1: 4.0, 2: 3.5, 3: 3.25})
     train(tmp_path / "run", {2: 3.0, 4: 2.0})
     found = {curve.figure: curve for curve in read_curves([tmp_path / "run"])}["train/loss"]
@@ -43,13 +43,13 @@ def test_resumed_run_counts_once(tmp_path: Path) -> None:
 
 
 def test_runs_of_the_same_name_have_their_paths(tmp_path: Path) -> None:
-    """Two runs are told apart."""
+    """They are told apart by their paths."""
     runs = [train(tmp_path / parent / "run", {1: 1.0}) for parent in ("x", "y")]
     assert {curve.run for curve in read_curves(runs)} == set(map(str, runs))
 
 
 def test_run_without_points(tmp_path: Path) -> None:
-    """A run that has just begun is named."""
+    """A run that has just started is named in the error."""
     (tmp_path / "run" / "curves").mkdir(parents=True)
     with pytest.raises(PictureError, match="run: has no points"):
         read_curves([tmp_path / "run"])

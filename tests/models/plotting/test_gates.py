@@ -1,4 +1,4 @@
-"""The picture of gates, against the equations written out."""
+"""The picture of gates, compared with the equations written out."""
 
 from collections.abc import Callable
 from statistics import fmean
@@ -40,12 +40,12 @@ OpenModel = Callable[..., Runtime]
 
 
 def sources_of(runtime: Runtime, document: Document) -> list[list[int]]:
-    """Token ids of each sentence, with its end."""
+    """The token ids of each sentence, including its end."""
     return [[*runtime.tokenizer.encode_source(sentence.source), EOS] for sentence in document.sentences]
 
 
 def check(found: GateValues, expected: Sequence) -> None:
-    """Mean and quantiles are those of all values."""
+    """Check that the mean and the quantiles are those of all values."""
     values = torch.stack(expected)
     assert found.tokens == len(expected)
     assert found.mean == pytest.approx(float(values.mean()), abs=1e-5)
@@ -55,7 +55,7 @@ def check(found: GateValues, expected: Sequence) -> None:
 
 @torch.no_grad()
 def test_gate_of_zhang(open_model: OpenModel, document: Document) -> None:
-    """The context has what sigmoid(W_i x + W_s y) leaves of 1 (Zhang et al. 2018, eq. 12), for each source token."""
+    """The context's share is 1 - sigmoid(W_i x + W_s y) (Zhang et al. 2018, eq. 12), for each source token."""
     runtime = open_model(
         DocTransformerConfig(integration="encoder", context_sentences=1), encoder_layers=1, norm="post"
     )
@@ -84,7 +84,7 @@ def test_gate_of_zhang(open_model: OpenModel, document: Document) -> None:
 
 @torch.no_grad()
 def test_gate_of_xu(open_model: OpenModel, document: Document) -> None:
-    """What the current sentence keeps of its context: sigmoid(W [a; c] + b), for each token that it reads."""
+    """The current sentence keeps sigmoid(W [a; c] + b) of its context, for each context token."""
     config = LayerWeightingConfig(context_sentences=2, layer_weighting=False, target_context=False)
     runtime = open_model(config, encoder_layers=1)
     backbone, architecture = network_of(runtime).backbone, network_of(runtime).architecture
@@ -131,7 +131,7 @@ def sigmoid(x: Tensor) -> Tensor:
 def test_gates_of_every_layer(
     open_model: OpenModel, document: Document, architecture: ArchitectureConfig, layers: dict[str, int]
 ) -> None:
-    """Each part has its gates up to its last layer, and their figures are shares in order."""
+    """Each part has gates up to its last layer, and their figures are between 0 and 1, in order."""
     found = gate_values(open_model(architecture), document)
     assert {gate.part: gate.layer for gate in found} == layers
     for gate in found:
@@ -146,13 +146,13 @@ def test_gates_of_every_layer(
 def test_architecture_without_gates_says_so(
     open_model: OpenModel, document: Document, architecture: ArchitectureConfig
 ) -> None:
-    """There is no picture of gates that are not there."""
+    """A model without gates has no such picture."""
     with pytest.raises(PictureError, match="has no gates"):
         gate_values(open_model(architecture), document)
 
 
 def test_gates_that_no_sentence_uses(open_model: OpenModel, document: Document) -> None:
-    """A document of one sentence has no context, so that the frozen model alone translates it."""
+    """A document of one sentence has no context, so only the frozen model translates it."""
     single = Document(document.sentences[:1], "single")
     with pytest.raises(PictureError, match="single has no sentence with context"):
         gate_values(open_model(LayerWeightingConfig()), single)

@@ -1,4 +1,4 @@
-"""The picture of learned mixtures of layers."""
+"""The picture of learnt mixtures of layers."""
 
 import math
 from collections.abc import Callable
@@ -16,7 +16,7 @@ OpenModel = Callable[..., Runtime]
 
 
 def test_weights_are_the_softmax_of_the_parameters(open_model: OpenModel) -> None:
-    """A share for the embeddings and for each layer of encoder and decoder."""
+    """There is a share for the embeddings, and for each layer of the encoder or decoder."""
     runtime = open_model(LayerWeightingConfig(target_weighting=True), encoder_layers=3)
     architecture = network_of(runtime).architecture
     assert isinstance(architecture, LayerWeighting)
@@ -29,7 +29,7 @@ def test_weights_are_the_softmax_of_the_parameters(open_model: OpenModel) -> Non
 
 
 def test_only_what_is_mixed(open_model: OpenModel) -> None:
-    """Without weights of the target side there are none of it."""
+    """If only source layers are mixed, there are no weights of the target side."""
     assert list(layer_weights(open_model(LayerWeightingConfig()))) == ["source"]
 
 
@@ -39,6 +39,6 @@ def test_only_what_is_mixed(open_model: OpenModel) -> None:
 def test_model_without_a_mixture_says_so(
     open_model: OpenModel, architecture: DocTransformerConfig | LayerWeightingConfig
 ) -> None:
-    """There is no picture of weights that are not learned."""
+    """A model without learnt weights of layers has no such picture."""
     with pytest.raises(PictureError, match="no learned weights of layers"):
         layer_weights(open_model(architecture))

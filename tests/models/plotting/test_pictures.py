@@ -1,4 +1,4 @@
-"""Pictures as files: what is drawn of what, as PNG and SVG."""
+"""Pictures as files: what is drawn from what, as PNG and SVG."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def scores(tmp_path: Path) -> list[Path]:
-    """JSON of two systems, one of which reads no context; of the other, with two kinds of it."""
+    """JSON files of two systems: one with two kinds of context, and one that reads none."""
     files = []
     for number, (model, kind, size) in enumerate((("a", "empty", 0), ("a", "real", 2), ("b", "real", 0))):
         files.append(tmp_path / f"{number}.json")
@@ -42,7 +42,7 @@ def scores(tmp_path: Path) -> list[Path]:
 
 
 def check_files(files: list[Path]) -> None:
-    """Every file is an image of its kind and is not empty."""
+    """Check that every file is an image of its kind, and not empty."""
     for file in files:
         if file.suffix == ".png":
             with Image.open(file) as image:
@@ -70,14 +70,14 @@ def test_everything_is_drawn_of_its_material(
 
 
 def test_same_data_give_the_same_bytes(open_model: OpenModel, document: Document, tmp_path: Path) -> None:
-    """Pictures have no date and no random names in them."""
+    """Pictures contain no dates and no random names."""
     material = Material(open_model(DocTransformerConfig()), document)
     first, second = (draw(material, tmp_path / name).files for name in ("first", "second"))
     assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
 
 
 def test_only_what_there_is(open_model: OpenModel, document: Document, tmp_path: Path) -> None:
-    """Without further words, what a model lacks is left out."""
+    """If no pictures are named, those that a model cannot have are left out."""
     material = Material(open_model(DocTransformerConfig(gating=False)), document)
     assert [file.name for file in draw(material, tmp_path / "out").files] == ["attention.png", "attention.svg"]
 
@@ -94,19 +94,19 @@ def test_only_what_there_is(open_model: OpenModel, document: Document, tmp_path:
     ],
 )
 def test_what_is_asked_for_must_be_there(open_model: OpenModel, tmp_path: Path, picture: Picture, message: str) -> None:
-    """A picture that is wanted and cannot be drawn is an error that says what it needs."""
+    """If a named picture cannot be drawn, the error says what it needs."""
     with pytest.raises(PictureError, match=message):
         draw(Material(open_model(DocTransformerConfig())), tmp_path, [picture])
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:
-    """Of nothing there is no picture, and each says why."""
+    """Without any material, the error says what each picture needs."""
     with pytest.raises(PictureError, match=r"nothing to draw: .*attention needs a bundle or a checkpoint"):
         draw(Material(), tmp_path)
 
 
 def test_paths_are_told_apart(open_model: OpenModel, run: Path, scores: list[Path], tmp_path: Path) -> None:
-    """Files hold figures, a folder with curves is a run, any other a model, and only one of these is drawn."""
+    """Files are figures, a folder with curves is a run, any other folder a model, of which only one is drawn."""
     runtime = open_model(DocTransformerConfig())
     found = sort_paths([run, *scores, tmp_path / "model"], lambda _: runtime, None)
     assert found == Material(runtime, None, [run], scores)

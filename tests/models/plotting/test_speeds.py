@@ -6,7 +6,7 @@ ROW = Row("doc_transformer", "sentence", "cpu", "int8", 2, 1, 8, 520.0, 500.0, 5
 
 
 def test_speeds_can_be_read_where_all_are_alike() -> None:
-    """Between two powers of ten, too; batches are as they were measured."""
+    """The axis has numbers even between two powers of ten; batch sizes are those that were measured."""
     with styled():
         figure = draw_speeds([ROW])
         figure.draw_without_rendering()

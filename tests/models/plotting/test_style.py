@@ -1,4 +1,4 @@
-"""Names are drawn as they are, whatever matplotlib would make of them."""
+"""Names are drawn as they are, even if matplotlib would interpret them; numbers and lines stay readable."""
 
 import json
 import warnings
@@ -17,13 +17,13 @@ from tests.support.full_disk import no_file_larger_than
 
 
 def names_in_legend(figure: Figure) -> list[str]:
-    """What its one legend says."""
+    """The names in the figure's only legend."""
     (legend,) = figure.legends
     return [text.get_text() for text in legend.get_texts()]
 
 
 def test_every_name_is_in_the_legend() -> None:
-    """Once, also one that begins with an underscore; in the order in which they come."""
+    """Each name is there once, in order, even one that begins with an underscore."""
     names = ["_old", "b", "__a"]
     curves = [Curve(name, figure, [1, 2], [3.0, 2.0]) for figure in ("train/loss", "dev/loss") for name in names]
     series = [Series(name, figure, [0, 1], [0.5, 0.6]) for figure in ("bleu", "accuracy") for name in names]
@@ -37,7 +37,7 @@ def test_every_name_is_in_the_legend() -> None:
     [([210.0, 830.0], {"200", "300", "400", "600"}), ([30.0, 25_000.0], {"100", "1000", "10000"})],
 )
 def test_logarithmic_axis_has_numbers(values: list[float], expected: set[str]) -> None:
-    """Not formulas, which would be shown as they are spelt; and also where no power of ten is in sight."""
+    """They are not formulas, which would be shown in source form; they exist even between two powers of ten."""
     with styled():
         figure, (panel,) = panels(1, 5, 4)
         panel.plot(values)
@@ -51,7 +51,7 @@ def test_logarithmic_axis_has_numbers(values: list[float], expected: set[str]) -
 
 @pytest.mark.parametrize("points", [2, 60])
 def test_no_two_of_many_look_alike(points: int) -> None:
-    """There are more runs than colours; their lines differ in their marks then, however many points they have."""
+    """With more runs than colours, lines differ in their markers, however many points they have."""
     updates = list(range(points))
     curves = [Curve(f"run {number}", "dev/loss", updates, [1.0] * points) for number in range(20)]
     with styled():
@@ -61,7 +61,7 @@ def test_no_two_of_many_look_alike(points: int) -> None:
 
 
 def test_objective_is_not_drawn_as_a_loss() -> None:
-    """What training minimises stands beside the dev loss, and says what else is in it."""
+    """The training objective has its own panel, whose title says what else is in it."""
     with styled():
         figure = draw_curves([Curve("run", name, [1, 2], [3.0, 2.0]) for name in ("train/loss", "dev/loss")])
     titles = [panel.get_title() for panel in figure.axes]
@@ -69,14 +69,14 @@ def test_objective_is_not_drawn_as_a_loss() -> None:
 
 
 def test_dollar_is_a_dollar(tmp_path: Path) -> None:
-    """Between two of them stands no formula."""
+    """Text between two dollars is no formula."""
     figures = {"model": "price$^$.en", "context": "real", "context_sentences": 1, "bleu": 20.0}
     (tmp_path / "json").write_text(json.dumps(figures), encoding="utf-8")
     assert len(draw(Material(files=[tmp_path / "json"]), tmp_path).files) == 2
 
 
 def test_pictures_stay_where_the_new_ones_have_no_room(tmp_path: Path) -> None:
-    """None is left as half of one."""
+    """No half-written file is left."""
     with styled():
         figure = draw_curves([Curve("run", "dev/loss", [1, 2], [3.0, 2.0])])
         files = save(figure, tmp_path, "curves")
@@ -88,7 +88,7 @@ def test_pictures_stay_where_the_new_ones_have_no_room(tmp_path: Path) -> None:
 
 
 def test_characters_that_no_font_has_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a line, of all pictures together."""
+    """One line names them for all pictures together."""
     lonely = "\U0001fbf0\U0001f8ff"
     with styled():
         for name in ("one", "two"):
@@ -99,13 +99,13 @@ def test_characters_that_no_font_has_are_told_once(tmp_path: Path, capsys: pytes
 
 
 def test_other_warnings_are_still_given() -> None:
-    """What is no matter of fonts is not lost."""
+    """Only warnings about fonts are suppressed."""
     with pytest.warns(UserWarning, match="something else"), styled():
         warnings.warn("something else", stacklevel=1)
 
 
 def test_east_asian_fonts_are_asked_where_they_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After matplotlib's own; none that is not there, for each would be a warning."""
+    """They come after matplotlib's own; a missing font is not asked for, as each would cause a warning."""
     assert style._families()[0] == "DejaVu Sans"
     fonts = [font for font in style.fontManager.ttflist if font.name == "DejaVu Sans"][:1]
     monkeypatch.setattr(style.fontManager, "ttflist", fonts)
@@ -116,7 +116,7 @@ def test_east_asian_fonts_are_asked_where_they_are_installed(monkeypatch: pytest
 
 
 def test_a_legend_is_no_wider_than_its_figure() -> None:
-    """Long names take fewer columns, and none is cut off."""
+    """Long names are in fewer columns, so that none is cut off."""
     with styled():
         figure, (panel,) = panels(1, 6.0, 3.0)
         legend(figure, {f"a name that is rather long, number {n}": panel.plot([0, n])[0] for n in range(6)})
