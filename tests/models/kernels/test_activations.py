@@ -1,4 +1,4 @@
-"""Functions of single numbers, for many at once."""
+"""Activation functions, applied to many numbers at once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from models.network.layers import ACTIVATIONS
 
 @njit
 def activated(rows: Any, activation: int) -> None:
-    """As compiled functions call it."""
+    """Apply an activation as compiled functions do."""
     activate(rows, activation)
 
 
@@ -30,7 +30,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., None], tuple[int, ...], Callable[[Tenso
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_they_are_those_of_torch(name: str) -> None:
-    """In rows of any width, for numbers of any size."""
+    """They are equal in rows of any width, for numbers of any size."""
     function, arguments, expected = FUNCTIONS[name]
     for width in (1, 15, 16, 17, 100):
         numbers = torch.linspace(-100, 100, 50 * width).view(50, width)
@@ -41,7 +41,7 @@ def test_they_are_those_of_torch(name: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_what_is_no_number_stays_none(name: str) -> None:
-    """And changes no other; nought is nought where it should be."""
+    """A NaN stays NaN and changes no other number; zeros give what torch gives for them."""
     function, arguments, expected = FUNCTIONS[name]
     given = np.array([[0.0, np.nan, -0.0, 3.0]], np.float32)
     found = given.copy()

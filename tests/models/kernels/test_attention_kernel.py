@@ -8,7 +8,7 @@ from models.network.layers import additive
 
 
 def tensors(batch: int, queries: int, keys: int, width: int = 16) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values of three heads side by side, as projections leave them."""
+    """Queries, keys and values of three heads side by side, as projections return them."""
     generator = torch.Generator().manual_seed(queries + keys)
     sizes = (queries, keys, keys)
     return tuple(  # type: ignore[return-value]
@@ -18,7 +18,7 @@ def tensors(batch: int, queries: int, keys: int, width: int = 16) -> tuple[Tenso
 
 
 def visible(batch: int, keys: int) -> Tensor:
-    """A mask with holes, in which every row sees something."""
+    """A mask with gaps, in which every row sees at least one key."""
     mask = torch.rand(batch, 1, 1, keys, generator=torch.Generator().manual_seed(keys)) > 0.4
     mask[..., keys // 2] = True
     return mask
@@ -26,7 +26,7 @@ def visible(batch: int, keys: int) -> Tensor:
 
 @pytest.mark.parametrize(("queries", "keys"), [(1, 1), (1, 13), (4, 7), (9, 33)])
 def test_it_is_scaled_dot_product_attention(queries: int, keys: int) -> None:
-    """What torch computes, with any mask, and for queries that each see one key more."""
+    """The kernel computes what torch does, with any mask, and for queries that each see one key more."""
     q, k, v = tensors(5, queries, keys)
     mask = visible(5, keys)
     masked = attend(q, k, v, additive(mask, torch.float32), False)
@@ -38,7 +38,7 @@ def test_it_is_scaled_dot_product_attention(queries: int, keys: int) -> None:
 
 @pytest.mark.parametrize("queries", [1, 6])
 def test_a_row_depends_on_nothing_else_in_its_batch(queries: int) -> None:
-    """Alone, without padding and without hidden keys, a row gives the same numbers to the bit."""
+    """A row alone, without padding and hidden keys, gives the same numbers to the bit."""
     q, k, v = tensors(8, queries, 29)
     mask = visible(8, 29)
     together = attend(q, k, v, additive(mask, torch.float32), False)
@@ -50,7 +50,7 @@ def test_a_row_depends_on_nothing_else_in_its_batch(queries: int) -> None:
 
 @pytest.mark.parametrize("width", [8, 20, 64])
 def test_a_query_depends_on_no_other(width: int) -> None:
-    """Among others, of which several look at the keys together, it finds what it finds alone, to the bit."""
+    """A query gives the same alone as among others, several of which share a pass over the keys, to the bit."""
     q, k, v = tensors(3, 11, 29, width)
     mask = additive(visible(3, 29), torch.float32)
     alone = [attend(q[:, :, n : n + 1], k, v, mask, False) for n in range(11)]
@@ -59,7 +59,7 @@ def test_a_query_depends_on_no_other(width: int) -> None:
 
 @pytest.mark.parametrize("queries", [1, 6])
 def test_keys_and_values_may_be_kept_in_half_precision(queries: int) -> None:
-    """Their bits are read as the numbers that they stand for, exactly."""
+    """Half-precision numbers are read exactly from their bits."""
     q, k, v = tensors(3, queries, 29, 20)
     halves = [each.half() for each in (k, v)]
     floats = attend(q, *(each.float() for each in halves), None, False)
@@ -68,7 +68,7 @@ def test_keys_and_values_may_be_kept_in_half_precision(queries: int) -> None:
 
 @pytest.mark.parametrize("queries", [1, 4])
 def test_keys_are_found_where_they_are(queries: int) -> None:
-    """Looked up, word by word, they give what they give where they have been put in order, to the bit."""
+    """Keys that are looked up word by word give the same, to the bit, as keys copied into order."""
     q, _, _ = tensors(6, queries, 21)
     _, k, v = tensors(9, queries, 21)
     columns = torch.randint(9, (6, 32), generator=torch.Generator().manual_seed(1))
@@ -79,14 +79,14 @@ def test_keys_are_found_where_they_are(queries: int) -> None:
 
 
 def test_a_row_that_sees_nothing_gives_numbers() -> None:
-    """Padding has no keys; what comes of it is never read, but must not be infinite."""
+    """Padding has no keys; its result is never read, but must not be infinite."""
     q, k, v = tensors(2, 1, 5)
     nothing = torch.zeros(2, 1, 1, 5, dtype=torch.bool)
     assert attend(q, k, v, additive(nothing, torch.float32), False).isfinite().all()
 
 
 def test_a_query_before_all_that_its_row_sees_gives_numbers() -> None:
-    """As where a sentence begins later than others of its batch; those from there on see what they may."""
+    """A sentence may begin later than others in its batch; queries after its start see what they should."""
     q, k, v = tensors(2, 5, 5)
     seen = torch.arange(5).ge(3).expand(2, 1, 1, 5)
     found = attend(q, k, v, additive(seen, torch.float32), True)
@@ -96,7 +96,7 @@ def test_a_query_before_all_that_its_row_sees_gives_numbers() -> None:
 
 
 def test_scores_of_any_size_are_softened() -> None:
-    """Scores far apart leave one key, equal ones share, and none overflows."""
+    """If scores are far apart, only the highest count, equal ones share, and nothing overflows."""
     q = torch.full((1, 1, 1, 16), 30.0)
     k = torch.tensor([-30.0, 30.0, 30.0]).view(1, 1, 3, 1).expand(1, 1, 3, 16).contiguous()
     v = torch.tensor([1.0, 2.0, 4.0]).view(1, 1, 3, 1).expand(1, 1, 3, 16).contiguous()

@@ -1,6 +1,6 @@
-"""What is compiled is kept on disk for the next process, and whatever becomes of the disk is no obstacle.
+"""Compiled code is kept on disk for the next process, and problems with the disk are no obstacle.
 
-Layer norm is what takes the least to compile, and needs no torch.
+Layer norm is used because it compiles fastest, and needs no torch.
 """
 
 import os
@@ -21,7 +21,7 @@ one, found = np.ones(2, np.float32), np.empty((1, 2), np.float32)
 norm(np.array([[0, 1]], np.float32), one, one, np.float32(0), found)
 print(*found[0])
 """
-"""What it gives for 0 and 1, by a process that can write files of so many bytes."""
+"""Prints the layer norm of 0 and 1, in a process that can write files of at most so many bytes."""
 ATTENTION = """
 import hashlib, torch
 from models.kernels.attention import attend
@@ -29,12 +29,12 @@ torch.manual_seed(1)
 x = (torch.randn(2, 3, length, 40) for length in range(1, 60))
 print(hashlib.sha256(b"".join(attend(each, each, each, None, False).numpy().tobytes() for each in x)).hexdigest())
 """
-"""A fingerprint of what it gives for sentences of many lengths."""
+"""Prints a fingerprint of what attention gives for sentences of many lengths."""
 NORMED = "0.0 2.0"
 
 
 def said(code: str, kept: Path, sources: Path | None = None) -> str:
-    """What a process prints that keeps what it compiles in a folder; its sources may be others than those here."""
+    """The output of a process that keeps compiled code in a folder, and may use other sources than these."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(kept)} | ({"PYTHONPATH": str(sources)} if sources else {})
     command = [sys.executable, "-c", code]
     return subprocess.check_output(command, env=environment, cwd=sources, text=True).strip()
@@ -46,13 +46,13 @@ def normed(kept: Path, sources: Path | None = None, most: int = -1) -> str:
 
 
 def files(folder: Path) -> dict[Path, int]:
-    """What stands in it, with the times."""
+    """The files in a folder, with their times."""
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="module")
 def compiled_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that a process has filled."""
+    """A folder that a process has filled with compiled code."""
     folder = tmp_path_factory.mktemp("compiled")
     assert normed(folder) == NORMED
     return folder
@@ -60,12 +60,12 @@ def compiled_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kept(compiled_code: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be spoilt."""
+    """A copy of it, for a test to damage."""
     return shutil.copytree(compiled_code, tmp_path / "code")
 
 
 def test_it_is_kept_for_the_next_process(kept: Path) -> None:
-    """Which writes nothing."""
+    """The next process writes nothing."""
     before = files(kept)
     assert {path.suffix for path in before} == {".nbi", ".nbc"}
     assert normed(kept) == NORMED
@@ -73,14 +73,14 @@ def test_it_is_kept_for_the_next_process(kept: Path) -> None:
 
 
 def test_what_was_compiled_and_what_was_kept_give_the_same(tmp_path: Path) -> None:
-    """To the bit: the process that compiles it is a replica like those that find it there."""
+    """They agree to the bit: replicas that compile must give the same as those that find compiled code."""
     assert said(ATTENTION, tmp_path) == said(ATTENTION, tmp_path)
 
 
 def test_it_is_compiled_anew_when_what_it_calls_has_changed(tmp_path: Path) -> None:
-    """What was kept is used while all sources are the same, and no longer.
+    """What was kept is used only while all sources are the same.
 
-    Not even where the disk becomes full, after an upgrade, between the index of what is kept and the code.
+    This holds even if, after an upgrade, the disk becomes full between writing the index and the code.
     """
     sources, kept = tmp_path / "sources", tmp_path / "kept"
     kernels, ignored = Path(models.kernels.__file__).parent, shutil.ignore_patterns("__pycache__")
@@ -96,14 +96,14 @@ def test_it_is_compiled_anew_when_what_it_calls_has_changed(tmp_path: Path) -> N
 
 
 def test_a_disk_without_room_is_no_obstacle(tmp_path: Path) -> None:
-    """What cannot be kept is used all the same."""
+    """Code that cannot be kept is used all the same."""
     assert normed(tmp_path, most=64) == NORMED
     assert not list(tmp_path.rglob("*.nbc"))
 
 
 @pytest.mark.parametrize("kind", [".nbi", ".nbc"])
 def test_what_a_loss_of_power_has_cut_is_compiled_anew(kept: Path, kind: str) -> None:
-    """It ends nobody, and the process after the next finds all of it again."""
+    """No process fails over it, and a later process finds everything again."""
     whole = files(kept)
     for path in whole:
         if path.suffix == kind:
@@ -116,7 +116,7 @@ def test_what_a_loss_of_power_has_cut_is_compiled_anew(kept: Path, kind: str) ->
 
 
 def test_what_was_kept_and_cannot_be_read_is_no_obstacle(kept: Path) -> None:
-    """As where another user has kept it; here a folder is in its place."""
+    """Another user may have kept it, for example; here a folder is in its place."""
     for index in list(kept.rglob("*.nbi")):
         index.unlink()
         index.mkdir()

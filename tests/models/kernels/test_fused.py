@@ -7,7 +7,7 @@ from models.kernels.fused import has_fused_kernels
 
 
 def test_without_a_gpu_decoding_goes_on_without_its_kernels(caplog: pytest.LogCaptureFixture) -> None:
-    """Whatever is missing, Triton, a compiler or a device, it is said once and in one line."""
+    """Whether Triton, a compiler or a device is missing, one line says so, once."""
     missing = torch.device("cuda", 40)
     with caplog.at_level(logging.WARNING):
         assert not has_fused_kernels(missing)
@@ -18,6 +18,6 @@ def test_without_a_gpu_decoding_goes_on_without_its_kernels(caplog: pytest.LogCa
 
 
 def test_a_cpu_has_kernels_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
-    """Which is nothing to warn of."""
+    """A CPU does not use the fused kernels, and needs no warning about that."""
     assert not has_fused_kernels(torch.device("cpu"))
     assert not caplog.records

@@ -1,4 +1,4 @@
-"""The kernels for CUDA give what torch, or the kernels of a CPU, give; skipped where there is no GPU."""
+"""CUDA kernels give what torch or the CPU kernels give; these tests are skipped without a GPU."""
 
 import pytest
 import torch
@@ -22,21 +22,21 @@ on_the_gpu = torch.device("cuda")
 
 @pytest.fixture(params=CLOSE, ids=str, autouse=True)
 def kind(request: pytest.FixtureRequest) -> torch.dtype:
-    """The numbers of weights and states; each test has the same ones every time."""
+    """The type of weights and states; seeded, so that each test has the same numbers every time."""
     torch.manual_seed(1)
     chosen: torch.dtype = request.param
     return chosen
 
 
 def same(found: Tensor, expected: Tensor, kind: torch.dtype) -> None:
-    """See that what the GPU gave is what float32 on a CPU gives, as far as its numbers go."""
+    """Check that the GPU gave what float32 on a CPU gives, as far as the precision of its type goes."""
     torch.testing.assert_close(found.float().cpu(), expected.float(), atol=CLOSE[kind], rtol=CLOSE[kind])
 
 
 @pytest.mark.parametrize(("heads", "width"), [(8, 512), (6, 384), (3, 36)])
 @pytest.mark.parametrize("position", [0, 1, 40])
 def test_a_word_attends_to_those_before_it(heads: int, width: int, position: int, kind: torch.dtype) -> None:
-    """Wherever they are, from the beginning of its own sentence on, and joins them."""
+    """A word reads the keys of its own sentence, wherever they are stored, and its own keys are added to them."""
     rows, room = 6, 64
     new = torch.randn(rows, 1, 3 * width).to(kind)
     past = torch.randn(2, room, rows + 2, width).to(kind)
@@ -55,7 +55,7 @@ def test_a_word_attends_to_those_before_it(heads: int, width: int, position: int
 
 @pytest.mark.parametrize("hypotheses", [1, 4, 5, 8, 17])
 def test_hypotheses_attend_to_their_sentence(hypotheses: int, kind: torch.dtype) -> None:
-    """With a mask, on either side, and without."""
+    """With a mask that hides keys on either side, and without one."""
     queries, keys, values = torch.randn(3 * hypotheses, 1, 128), torch.randn(3, 2, 50, 64), torch.randn(3, 2, 50, 64)
     mask = torch.zeros(3, 1, 1, 50)
     mask[0, ..., 30:] = mask[1, ..., :20] = torch.finfo(torch.float32).min / 2
@@ -66,7 +66,7 @@ def test_hypotheses_attend_to_their_sentence(hypotheses: int, kind: torch.dtype)
 
 
 def test_a_norm_and_what_is_added_later(kind: torch.dtype) -> None:
-    """As a layer norm, and a sum."""
+    """The fused call gives a layer norm and a sum, as separate calls do."""
     x, later, norm = torch.randn(5, 384).to(kind), torch.randn(384).to(kind), torch.nn.LayerNorm(384)
     torch.nn.init.normal_(norm.weight)
     found = sublayers.enter(x.to(on_the_gpu), norm.to(on_the_gpu, kind), later.to(on_the_gpu))
@@ -75,7 +75,7 @@ def test_a_norm_and_what_is_added_later(kind: torch.dtype) -> None:
 
 
 def test_context_comes_in_through_a_gate(kind: torch.dtype) -> None:
-    """Of more elements than a program takes."""
+    """Here there are more elements than one program takes."""
     given = torch.randn(3, 7, 1, 512).to(kind)
     same(sublayers.let_in(*given.to(on_the_gpu)), torch_kernels.let_in(*given.float()), kind)
 
@@ -85,7 +85,7 @@ def test_context_comes_in_through_a_gate(kind: torch.dtype) -> None:
 def test_the_best_continuations_are_those_of_a_cpu(
     sentences: int, beam: int, vocabulary: int, ties: bool, kind: torch.dtype
 ) -> None:
-    """Of equal ones the same, too, and of hypotheses that there are not yet, and that end."""
+    """This includes ties, hypotheses that do not exist yet, and hypotheses that end."""
     logits = torch.randn(sentences * beam, vocabulary) * 3
     logits[::2, EOS] = logits.amax() - 0.5
     logits = (logits.round() if ties else logits).to(kind)
@@ -105,7 +105,7 @@ def test_the_best_continuations_are_those_of_a_cpu(
 
 @pytest.mark.parametrize("rows", [1, 64, 1500])
 def test_the_likeliest_token_is_that_of_a_cpu(rows: int, kind: torch.dtype) -> None:
-    """However a row is cut into pieces."""
+    """The result does not depend on how a row is cut into pieces."""
     logits = (torch.randn(rows, 8000) * 3).to(kind)
     tokens, values = fused.likeliest(logits.to(on_the_gpu), (PAD, BOS))
     right, expected = continuations.likeliest(logits.float(), (PAD, BOS), [])
@@ -116,7 +116,7 @@ def test_the_likeliest_token_is_that_of_a_cpu(rows: int, kind: torch.dtype) -> N
 @pytest.mark.parametrize("vocabulary", [50, 2048, 16001])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_cross_entropy_is_torchs(vocabulary: int, smoothing: float, kind: torch.dtype) -> None:
-    """With its gradients, each row with one of its own, whether the last block of a row is whole or not."""
+    """Losses and gradients agree, scaled by row, whether or not the last block of a row is full."""
     logits, expected = (4 * torch.randn(7, vocabulary)).to(kind), torch.randint(vocabulary, (7,))
     scales, plain = torch.randn(7), logits.float().requires_grad_()
     wanted = torch.nn.functional.cross_entropy(plain, expected, reduction="none", label_smoothing=smoothing)

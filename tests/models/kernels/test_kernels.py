@@ -1,4 +1,4 @@
-"""What is compiled: sums of products, exponentials, and sub-layers in one call against their steps one by one."""
+"""Compiled kernels: sums of products, and sub-layers in one call, compared with their separate steps."""
 
 from functools import partial
 from itertools import product
@@ -29,7 +29,7 @@ needs_int8 = pytest.mark.skipif(not supports_int8(), reason="no kernel for this 
 
 
 def ready(module: nn.Module) -> Any:
-    """A module in int8, as one that serves holds it."""
+    """A module in int8, as in a model that is served."""
     torch.manual_seed(1)
     for parameter in module.parameters():
         nn.init.normal_(parameter, std=0.3)
@@ -45,21 +45,21 @@ def rows(count: int, words: int = 1) -> Tensor:
 
 
 SENTENCES = (torch.arange(9) < torch.tensor([9, 1, 4, 8, 0, 2, 5])[:, None])[:, None, None]
-"""The mask of sentences of different lengths, one of them without a word."""
+"""The mask of sentences of different lengths, one of which is empty."""
 
 
 def without_padding(x: Tensor, mask: Tensor) -> Tensor:
-    """Vectors (B, S, ...) with nought where no word is."""
+    """Vectors (B, S, ...) with zeros for padding."""
     return x.masked_fill(~mask[:, 0, 0, :, None], 0)
 
 
 def one_by_one(count: int) -> list[slice]:
-    """Of so many rows a few at a time, odd and even in number."""
+    """Slices of so many rows, a few at a time, odd and even in number."""
     return [slice(0, 1), slice(1, 3), slice(3, 8), slice(8, count)]
 
 
 def check_sums(operation: Any, count: int, length: int, *, vnni: bool, tiles: bool = False) -> None:
-    """Compare products of some rows with numpy's in 64 bits; nothing beside them may be written."""
+    """Compare products of some rows with numpy's in 64 bits; nothing around the results may be overwritten."""
     columns, more = PANELS * lanes(vnni=vnni), (count,) if tiles else ()
 
     @njit
@@ -92,7 +92,7 @@ def check_sums(operation: Any, count: int, length: int, *, vnni: bool, tiles: bo
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 @pytest.mark.parametrize("vnni", [False, pytest.param(True, marks=pytest.mark.skipif(not VNNI, reason="no VNNI"))])
 def test_sums_of_products_are_exact(length: int, count: int, *, vnni: bool) -> None:
-    """As numpy's, for the largest numbers that there are too."""
+    """They equal numpy's, even for the largest numbers."""
     check_sums(dots(count, vnni=vnni), count, length, vnni=vnni)
 
 
@@ -100,7 +100,7 @@ def test_sums_of_products_are_exact(length: int, count: int, *, vnni: bool) -> N
 @pytest.mark.parametrize("length", [4, 64, 200])
 @pytest.mark.parametrize("count", [1, 5, 16])
 def test_sums_of_tiles_are_exact(length: int, count: int) -> None:
-    """The same by the matrix unit, of as many rows as it takes at once, and of fewer."""
+    """The same with the matrix unit (AMX), for as many rows as it takes at once, and for fewer."""
     check_sums(dots_of_tiles, count, length, vnni=True, tiles=True)
 
 
@@ -108,11 +108,11 @@ def test_sums_of_tiles_are_exact(length: int, count: int) -> None:
 @torch.inference_mode()
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_few_rows_are_fed_forward_as_many_are(activation: Activation) -> None:
-    """To the bit, and as by its layers one after the other."""
+    """A few rows give the same as many, to the bit, and nearly the same as the layers one by one."""
     fed, x = ready(FeedForward(WIDTH, 4 * WIDTH + 1, activation)), rows(200, 3)
     together = fed(x)
     assert torch.equal(torch.cat([fed(x[part]) for part in one_by_one(100)]), together[:100])
-    by_steps = fed.outer(ACTIVATIONS[activation](fed.inner(x)))  # a digit may be another, and so an integer
+    by_steps = fed.outer(ACTIVATIONS[activation](fed.inner(x)))  # a last digit may differ, and so a rounded integer
     assert torch.allclose(by_steps, together, atol=1e-6 if activation == "relu" else 0.02 * together.abs().max())
 
 
@@ -120,7 +120,7 @@ def test_few_rows_are_fed_forward_as_many_are(activation: Activation) -> None:
 @torch.inference_mode()
 @pytest.mark.parametrize("kind", [Gate, JoinedGate])
 def test_a_gate_opens_for_few_rows_as_for_many(kind: type[nn.Module]) -> None:
-    """To the bit, and as by its layers one after the other; and as torch's sigmoid, shut and open ones too."""
+    """A few rows give the same as many, to the bit, and what layers and torch's sigmoid give, even at 0 and 1."""
     gate, x, y = ready(kind(WIDTH)), rows(200), rows(200)
     together = gate(x, y)
     assert torch.equal(torch.cat([gate(x[part], y[part]) for part in one_by_one(100)]), together[:100])
@@ -135,7 +135,7 @@ def test_a_gate_opens_for_few_rows_as_for_many(kind: type[nn.Module]) -> None:
 @pytest.mark.parametrize("order", ["pre", "post"])
 @pytest.mark.parametrize("hypotheses", [1, 3])
 def test_one_call_attends_as_its_steps_do(hypotheses: int, order: Norm) -> None:
-    """To the bit, with keys that a sentence's hypotheses share, some of them hidden; alone and in its connection."""
+    """It is equal to the bit, alone or in its residual connection, with keys, some hidden, that hypotheses share."""
     attention, residual = ready(Attention(WIDTH, 5)), ready(Residual(WIDTH, order, 0))
     keys, values = attention.known(rows(6, 9))
     mask = additive(torch.arange(9) < torch.tensor([9, 1, 4, 8, 2, 5])[:, None, None, None], torch.float32)
@@ -151,7 +151,7 @@ def test_one_call_attends_as_its_steps_do(hypotheses: int, order: Norm) -> None:
 @torch.inference_mode()
 @pytest.mark.parametrize("order", ["pre", "post"])
 def test_one_call_attends_to_its_own_words_as_its_steps_do(order: Norm) -> None:
-    """To the bit, over sentences of different lengths, and for heads narrower than the stream."""
+    """It is equal to the bit, for sentences of different lengths, and for heads narrower than the model."""
     for mask, inner in product((SENTENCES, SENTENCES[:1]), (None, 20)):
         attention, residual = ready(Attention(WIDTH, 5, inner=inner)), ready(Residual(WIDTH, order, 0))
         x, framed = rows(len(mask), 9), attention.over_itself(mask)
@@ -162,7 +162,7 @@ def test_one_call_attends_to_its_own_words_as_its_steps_do(order: Norm) -> None:
 @torch.inference_mode()
 @pytest.mark.parametrize("order", ["pre", "post"])
 def test_padding_is_not_fed_forward(order: Norm) -> None:
-    """Words come out to the bit as without a mask, whatever padding holds, and nought comes out there."""
+    """Words give the same as without a mask, to the bit, whatever the padding holds, and padding gives zeros."""
     fed, residual, x = ready(FeedForward(WIDTH, 4 * WIDTH, "relu")), ready(Residual(WIDTH, order, 0)), rows(7, 9)
     expected = without_padding(residual(x, fed), SENTENCES)
     x[~SENTENCES[:, 0, 0]] = float("nan")
@@ -172,7 +172,7 @@ def test_padding_is_not_fed_forward(order: Norm) -> None:
 @needs_int8
 @torch.inference_mode()
 def test_padding_has_no_keys_nor_values() -> None:
-    """Those of words are to the bit what the projection gives, in half precision, whatever padding holds."""
+    """Keys and values of words are the projection's, in half precision, to the bit, whatever the padding holds."""
     attention, x = ready(Attention(WIDTH, 5)), rows(7, 9)
     both = without_padding(attention.key_value(x), SENTENCES)
     expected = [attention.split(attention.kernel.kept(each.contiguous())) for each in both.chunk(2, dim=-1)]
@@ -184,7 +184,7 @@ def test_padding_has_no_keys_nor_values() -> None:
 @torch.inference_mode()
 @pytest.mark.parametrize("order", ["pre", "post"])
 def test_one_call_lets_context_in_as_its_steps_do(order: Norm) -> None:
-    """Zhang et al.'s context sub-layer, close to that of floats; for few rows as for many, to the bit."""
+    """Zhang et al.'s context sub-layer gives the same as its steps, and for few rows as for many, to the bit."""
     config = BackboneConfig(width=WIDTH, heads=5, norm=order)
     sublayer = ready(ContextAttention(config, 0, gating=True))
     keys, values = sublayer.attention.known(rows(6, 9))
@@ -203,7 +203,7 @@ def test_one_call_lets_context_in_as_its_steps_do(order: Norm) -> None:
 @torch.inference_mode()
 @pytest.mark.parametrize(("offset", "tolerance"), [(0, 1e-5), (3, 1e-3)])
 def test_a_norm_is_torchs(offset: float, tolerance: float) -> None:
-    """But for the last digits, for rows of very different sizes, and far from nought; each row by itself."""
+    """It is equal but for the last digits, for rows of very different sizes and far from 0, and row by row."""
     norm, x = ready(nn.LayerNorm(WIDTH)), rows(50) + offset
     assert isinstance(norm, Int8Norm)
     found, expected = norm(x), torch.layer_norm(x, (WIDTH,), norm.weight, norm.bias, norm.eps)
@@ -214,7 +214,7 @@ def test_a_norm_is_torchs(offset: float, tolerance: float) -> None:
 @needs_int8
 @torch.inference_mode()
 def test_words_are_placed_as_by_torch() -> None:
-    """To the bit, wherever rows stand, also beyond the last place, where one that is done may be taken along."""
+    """Embeddings are equal to the bit at any positions, even beyond the last, where finished rows may still be."""
     torch.manual_seed(1)
     backbone = Transformer(BackboneConfig(width=WIDTH, heads=5, max_length=12), 30, 30).eval()
     tokens = torch.randint(0, 30, (4, 3))
@@ -227,7 +227,7 @@ def test_words_are_placed_as_by_torch() -> None:
 
 
 def step_by_step(attention: Attention, state: State, x: Tensor) -> Tensor:
-    """Self-attention of one more word each, by torch between the products."""
+    """Self-attention of one more word for each row, with torch between the products."""
     columns = state.look_up(len(x), 1)
     queries, keys, values = attention.project(x)
     keys = attention.split(state.extend("self.keys", attention.kernel.kept(keys)))
@@ -239,7 +239,7 @@ def step_by_step(attention: Attention, state: State, x: Tensor) -> Tensor:
 @torch.inference_mode()
 @pytest.mark.parametrize("order", ["pre", "post"])
 def test_one_call_attends_to_the_past_as_its_steps_do(order: Norm) -> None:
-    """To the bit over many words, across the growth of the cache, while hypotheses change places and some leave."""
+    """It is equal to the bit over many words, while the cache grows, and hypotheses are reordered or leave."""
     attention, residual = ready(Attention(WIDTH, 5)), ready(Residual(WIDTH, order, 0))
     quick, slow = (State({"x": torch.empty(0)}, cached=True) for _ in range(2))
     for word in range(70):
@@ -248,7 +248,7 @@ def test_one_call_attends_to_the_past_as_its_steps_do(order: Norm) -> None:
             for state in (quick, slow):
                 state.reorder(places)
         x = rows(3 if word >= 40 else 4 if word < 5 else 5)
-        x *= 10.0 ** (word % 10 - 6)  # what is kept of it is large, small or next to nought
+        x *= 10.0 ** (word % 10 - 6)  # so that what is kept is large, small or almost 0
         found = residual(x, over_past("self", attention, quick))
         assert torch.equal(found, residual(x, partial(step_by_step, attention, slow)))
         for state in (quick, slow):
@@ -258,7 +258,7 @@ def test_one_call_attends_to_the_past_as_its_steps_do(order: Norm) -> None:
 @needs_int8
 @torch.inference_mode()
 def test_what_is_no_number_stays_none() -> None:
-    """Neither a feed-forward layer nor a gate nor attention makes a number of it, nor lets it reach another row."""
+    """Feed-forward layers, gates and attention neither turn a NaN into a number, nor spread it to other rows."""
     x, attention, seen = rows(4), ready(Attention(WIDTH, 5)), torch.ones(4, 1, 1, 1) > 0
     x[2, 0, 7] = float("nan")
     attended = ready(Residual(WIDTH, "pre", 0))(x, attention.over_itself(seen))
@@ -268,6 +268,6 @@ def test_what_is_no_number_stays_none() -> None:
 
 
 def test_code_for_another_cpu_is_not_in_int8(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numba would end the process over instructions that such a CPU lacks."""
+    """Otherwise, Numba would end the process over instructions that such a CPU lacks."""
     monkeypatch.setattr("numba.config.CPU_NAME", "generic")
     assert not supports_int8()

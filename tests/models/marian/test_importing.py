@@ -1,4 +1,4 @@
-"""A Marian model imported: what it computes is what `transformers` computes of it."""
+"""An imported Marian model computes what `transformers` computes with it."""
 
 import json
 import os
@@ -35,26 +35,26 @@ SOURCES, TARGETS = [s.source for s in SENTENCES], [s.target or "" for s in SENTE
 
 @pytest.fixture(scope="module")
 def marian(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """A folder, and the model of `transformers` that it holds."""
+    """A folder, and the `transformers` model in it."""
     folder = tmp_path_factory.mktemp("marian") / "opus-mt"
     return folder, make_marian(folder, SOURCES, TARGETS)
 
 
 @pytest.fixture(scope="module")
 def imported(marian: tuple[Path, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The checkpoint of it."""
+    """The checkpoint that it was imported into."""
     return import_marian(marian[0], marian_run(tmp_path_factory.mktemp("imported")))
 
 
 @pytest.fixture
 def copy(marian: tuple[Path, Any], tmp_path: Path) -> Path:
-    """A copy of the folder, to change."""
+    """A copy of the folder, for a test to change."""
     return Path(shutil.copytree(marian[0], tmp_path / "copy"))
 
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 def test_pieces_are_those_of_transformers(marian: tuple[Path, Any], imported: Path) -> None:
-    """Text of both languages is cut as its tokenizer cuts it, apart from the end of the sentence."""
+    """Text of both languages has the pieces of Marian's own tokenizer, apart from the end of the sentence."""
     theirs, ours = MarianTokenizer.from_pretrained(marian[0]), load_checkpoint(imported).tokenizer
     for text, target in zip(SOURCES, TARGETS, strict=True):
         found = [ours.source_pieces[i] for i in ours.encode_source(text)]
@@ -66,7 +66,7 @@ def test_pieces_are_those_of_transformers(marian: tuple[Path, Any], imported: Pa
 
 @torch.inference_mode()
 def test_logits_are_those_of_transformers(marian: tuple[Path, Any], imported: Path) -> None:
-    """Of every piece that a target may have, at every place of it; padding and beginning are out of the question."""
+    """They are equal for every possible target piece at every position; padding and <s> have no probability."""
     numbers, theirs = json.loads((marian[0] / "vocab.json").read_text(encoding="utf-8")), marian[1]
     checkpoint = load_checkpoint(imported)
     tokenizer, ours = checkpoint.tokenizer, load_model(checkpoint)
@@ -84,7 +84,7 @@ def test_logits_are_those_of_transformers(marian: tuple[Path, Any], imported: Pa
 
 
 def test_decoding_begins_with_what_the_model_says(copy: Path, imported: Path, tmp_path: Path) -> None:
-    """Training on has often moved the zeros that it is in Marian."""
+    """Marian begins with zeros, but in models that were trained further, the embedding has often changed."""
     piece = load_checkpoint(imported).tokenizer.target_pieces[-1]
     number = json.loads((copy / "vocab.json").read_text(encoding="utf-8"))[piece]
     _change_json("config.json", decoder_start_token_id=number)(copy)
@@ -94,7 +94,7 @@ def test_decoding_begins_with_what_the_model_says(copy: Path, imported: Path, tm
 
 
 def test_it_is_exported_and_served(imported: Path, tmp_path: Path) -> None:
-    """The bundle is one like any other: CTranslate2 and the engine give the checkpoint's scores, in int8 nearly."""
+    """Its bundle is like any other: CTranslate2 and the engine give the checkpoint's scores, in int8 nearly so."""
     export_bundle(imported, tmp_path / "float32", "float32", documents=documents())
     export_bundle(imported, tmp_path / "int8", documents=documents())
     requests = [TranslationRequest(source) for source in SOURCES[:8]]
@@ -107,7 +107,7 @@ def test_it_is_exported_and_served(imported: Path, tmp_path: Path) -> None:
 
 
 def test_command_line(marian: tuple[Path, Any], tmp_path: Path) -> None:
-    """The command says where the checkpoint is, and a run of another size is one line and status 2."""
+    """The command says where the checkpoint is; for a run of another size, it gives one line and status 2."""
     run_file = tmp_path / "run.yaml"
     values = marian_run(tmp_path).model_dump(mode="json")
     run_file.write_text(json.dumps(values), encoding="utf-8")
@@ -122,7 +122,7 @@ def test_command_line(marian: tuple[Path, Any], tmp_path: Path) -> None:
 
 
 def test_older_files_are_the_same(copy: Path, imported: Path, tmp_path: Path) -> None:
-    """As OPUS-MT was published: torch's format, every name of what is tied, and the positions."""
+    """OPUS-MT models were published in torch's format, with positions, and tied weights under every name."""
     weights = load_file(copy / "model.safetensors")
     tied = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
     weights |= dict.fromkeys(tied, weights["model.shared.weight"])
@@ -139,7 +139,7 @@ def test_older_files_are_the_same(copy: Path, imported: Path, tmp_path: Path) ->
 
 
 def test_each_language_may_have_numbers_of_its_own(tmp_path: Path, marian: tuple[Path, Any], imported: Path) -> None:
-    """With `target_vocab.json`, encoder and decoder have embeddings of their own."""
+    """With `target_vocab.json`, encoder and decoder have separate embeddings."""
     folder = Path(shutil.copytree(marian[0], tmp_path / "separate"))
     numbers = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
     turned = {piece: len(numbers) - 1 - number for piece, number in numbers.items()}
@@ -157,7 +157,7 @@ def test_each_language_may_have_numbers_of_its_own(tmp_path: Path, marian: tuple
 
 @pytest.fixture
 def several(copy: Path) -> Path:
-    """A folder of a model of several languages."""
+    """The folder of a model with several target languages."""
     numbers = json.loads((copy / "vocab.json").read_text(encoding="utf-8"))
     learnt = [piece for piece in numbers if piece.isascii() and "<" not in piece]
     numbers |= {">>fra<<": numbers["<unk>"], ">>jpn<<": numbers.pop(max(learnt, key=len))}
@@ -167,7 +167,7 @@ def several(copy: Path) -> Path:
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 def test_every_source_says_into_which_language(several: Path, tmp_path: Path) -> None:
-    """It begins with the language's piece, as with `transformers`; what says so in a text is only text."""
+    """It begins with the language's piece, as in `transformers`; such a piece written in a text is only text."""
     run_of_jpn = marian_run(tmp_path, tokenizer=_tokenizer(tmp_path, PIECES + 2))
     checkpoint = load_checkpoint(import_marian(several, run_of_jpn, "jpn"))
     ours, theirs = checkpoint.tokenizer, MarianTokenizer.from_pretrained(several)
@@ -185,7 +185,7 @@ def test_every_source_says_into_which_language(several: Path, tmp_path: Path) ->
 
 
 def test_the_language_stays_with_the_model(several: Path, tmp_path: Path) -> None:
-    """Its bundle asks for the same one, and is served without a word of it."""
+    """Its bundle uses the same language, without being told."""
     run_of_jpn = marian_run(tmp_path, tokenizer=_tokenizer(tmp_path, PIECES + 2))
     checkpoint = import_marian(several, run_of_jpn, "jpn")
     export_bundle(checkpoint, tmp_path / "bundle", "float32", documents=documents())
@@ -199,19 +199,19 @@ def test_the_language_stays_with_the_model(several: Path, tmp_path: Path) -> Non
 
 
 def test_a_language_that_the_model_does_not_have(several: Path, tmp_path: Path) -> None:
-    """The message names those that it has."""
+    """The message names the languages that it has."""
     with pytest.raises(DataError, match="several languages: fra, jpn; deu is none of them"):
         import_marian(several, marian_run(tmp_path), "deu")
 
 
 def test_a_model_of_one_pair_is_told_nothing(marian: tuple[Path, Any], tmp_path: Path) -> None:
-    """A language that it has no piece for is a mistake."""
+    """Naming a language for which it has no piece is an error."""
     with pytest.raises(DataError, match="translates into one language, and has no piece for jpn"):
         import_marian(marian[0], marian_run(tmp_path), "jpn")
 
 
 def test_a_piece_without_a_number_is_cut_into_others(copy: Path, imported: Path, tmp_path: Path) -> None:
-    """Such a piece would be an unknown word; its letters are none."""
+    """Such a piece would be unknown, but smaller pieces of it are not."""
     before = load_checkpoint(imported).tokenizer
     longest = max(before.source_pieces[4:], key=len)
     text = longest.replace("▁", "")
@@ -226,14 +226,14 @@ def test_a_piece_without_a_number_is_cut_into_others(copy: Path, imported: Path,
 
 
 def test_unknown_words_are_left_out_of_a_translation(imported: Path) -> None:
-    """As `transformers` does, and not written as question marks."""
+    """As in `transformers`, they are not written as question marks."""
     target = load_checkpoint(imported).tokenizer
     said = target.encode_target(TARGETS[0])
     assert target.decode_target([*said[:1], target.target.unk_id(), *said[1:]]) == TARGETS[0]
 
 
 def test_all_that_a_run_has_to_change_is_said_at_once(marian: tuple[Path, Any], tmp_path: Path) -> None:
-    """Each size by its name in the run's file; nothing is written."""
+    """Each size is named as in the run's file, and nothing is written."""
     backbone = BACKBONE.model_copy(update={"width": 64, "norm": "pre", "max_length": 64})
     run = marian_run(tmp_path, backbone=backbone, tokenizer=_tokenizer(tmp_path, 500))
     with pytest.raises(ConfigError) as error:
@@ -247,7 +247,7 @@ def test_all_that_a_run_has_to_change_is_said_at_once(marian: tuple[Path, Any], 
 
 
 def test_checkpoints_of_a_run_stay(marian: tuple[Path, Any], tmp_path: Path) -> None:
-    """What a run has already is not replaced."""
+    """Existing checkpoints of a run are not replaced."""
     run = marian_run(tmp_path)
     import_marian(marian[0], run)
     with pytest.raises(CheckpointError, match="final: already exists"):
@@ -326,7 +326,7 @@ def _spoil_piece(folder: Path) -> None:
 
 
 class _Runs:
-    """What runs a command when it is unpickled."""
+    """An object that makes a folder when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return os.mkdir, ("has-run",)
@@ -391,7 +391,7 @@ def _with_code(folder: Path) -> None:
 def test_what_cannot_be_imported_is_refused(
     copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Path], Any], problem: str
 ) -> None:
-    """With one sentence that names the file or its folder; nothing is written, and nothing in a file is run."""
+    """One sentence names the file or its folder; nothing is written, and no code in a file is run."""
     monkeypatch.chdir(tmp_path)
     spoil(copy)
     with pytest.raises(DataError, match=problem) as error:
