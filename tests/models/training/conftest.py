@@ -1,4 +1,4 @@
-"""What tests of training share."""
+"""Fixtures that tests of training share."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,13 +13,13 @@ from tests.support.training import train
 
 @pytest.fixture
 def one_thread() -> None:
-    """Sums are in the same order as in the processes with one thread."""
+    """Use one thread, so that sums are in the same order as in other processes with one thread."""
     torch.set_num_threads(1)
 
 
 @pytest.fixture
 def run(make_run: Callable[..., Path]) -> Path:
-    """The folder of a run with a few checkpoints, unlike each other."""
+    """The folder of a run with a few checkpoints that differ from each other."""
     config = load_config(make_run(training={"updates": 4, "schedule": {"peak": 0.01, "warmup": 1}}))
     make_tokenizer(config)
     return train(config).parent

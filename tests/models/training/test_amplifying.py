@@ -18,13 +18,13 @@ SENTENCES = documents()[0].sentences
 
 
 def scores(folder: Path, preceding: tuple[Sentence, ...]) -> float:
-    """What a translation is given after some sentences."""
+    """The score of a translation after some context."""
     (said,) = SENTENCES[-1:]
     return Runtime.open(folder).score([TranslationRequest(said.source, preceding)], [said.target or ""])[0]
 
 
 def test_only_what_a_context_changes_counts_more(checkpoint: Path, tmp_path: Path) -> None:
-    """The run is the same, and so is a translation that has no context."""
+    """The configuration stays the same, and so does the score of a translation without context."""
     out = tmp_path / "amplified"
     done = CliRunner().invoke(app, ["amplify", str(checkpoint), "--by", "3", "--out", str(out)])
     assert (done.exit_code, done.output) == (0, f"checkpoint in which the context counts 3 times: {out}\n")
@@ -34,7 +34,7 @@ def test_only_what_a_context_changes_counts_more(checkpoint: Path, tmp_path: Pat
 
 
 def test_what_cannot_be_amplified_is_refused(run: Path, checkpoint: Path, tmp_path: Path) -> None:
-    """A model that reads no context, to overwrite something, and by what is no number."""
+    """A model that reads no context, an output that exists, and a factor that is no number are refused."""
     options = ["--by", "nan", "--out", str(tmp_path / "amplified")]
     assert CliRunner().invoke(app, ["amplify", str(checkpoint), *options]).exit_code == 2
     assert not (tmp_path / "amplified").exists()

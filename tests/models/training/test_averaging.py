@@ -1,4 +1,4 @@
-"""Means of checkpoints: of one run, and of several that began with the same weights."""
+"""Averaging checkpoints: those of one run, and those of several runs that started from the same weights."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,12 +19,12 @@ from tests.support.training import train
 
 NAME = "backbone.target_embedding.weight"
 SCHEDULE = {"peak": 0.01, "warmup": 1}
-"""With less, weights would be nearly the same after some updates."""
+"""With a lower rate, weights would hardly differ after a few updates."""
 
 
 @pytest.fixture
 def twins(run: Path, make_run: Callable[..., Path]) -> list[Path]:
-    """The final checkpoints of two runs that went on from the same one, each its own way."""
+    """The final checkpoints of two runs that started from the same checkpoint, with different seeds."""
     went_on = {"init": str(run / "final"), "updates": 3, "schedule": SCHEDULE}
     return [
         train(load_config(make_run(f"twin-{seed}", training=went_on | {"seed": seed}))).parent / "final"
@@ -44,7 +44,7 @@ def test_average_is_the_mean(run: Path) -> None:
 
 
 def test_average_of_runs_is_a_checkpoint(twins: list[Path], tmp_path: Path) -> None:
-    """It has the name of the first run and weights between theirs; one that is given twice counts twice."""
+    """It has the name of the first run, and the mean weights; a checkpoint that is given twice counts twice."""
     done = CliRunner().invoke(app, ["average", *map(str, (*twins, twins[0])), "--out", str(tmp_path / "soup")])
     assert done.exit_code == 0, done.output
     average_runs(twins, tmp_path / "named", "broth")
@@ -61,7 +61,7 @@ def test_average_of_runs_is_a_checkpoint(twins: list[Path], tmp_path: Path) -> N
 
 
 def test_sentence_model_has_a_part_in_the_backbone(run: Path, make_run: Callable[..., Path], tmp_path: Path) -> None:
-    """A model with context, and a sentence model that went on from the same weights: context modules stay."""
+    """A model with context is averaged with a sentence model from the same start; its context modules stay."""
     context = {"kind": "doc_transformer", "context_sentences": 2}
     went_on = {"init": str(run / "final"), "updates": 3, "schedule": SCHEDULE}
     document = went_on | {"step": "document", "unfreeze": True}
@@ -77,7 +77,7 @@ def test_sentence_model_has_a_part_in_the_backbone(run: Path, make_run: Callable
 
 
 def test_unlike_runs_have_no_average(twins: list[Path], make_run: Callable[..., Path], tmp_path: Path) -> None:
-    """Another network, another vocabulary, and a place that is taken are refused; nothing is written."""
+    """Another network, another vocabulary, and an existing output are refused, and nothing is written."""
     out = tmp_path / "soup"
     wider = {"width": 32, "feed_forward": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "max_length": 64}
     other_network = train(load_config(make_run("wide", backbone=wider, training={"updates": 1})))

@@ -1,4 +1,4 @@
-"""What a run begins with: weights of other runs, as far as they fit and mean there what they were trained to mean."""
+"""A run starts from weights of other runs, if they fit and mean in it what they were trained to mean."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ MakeRun = Callable[..., Path]
 
 
 def test_step_two_leaves_the_backbone_as_it_was(make_run: MakeRun) -> None:
-    """After step two, averaged checkpoints included, every tensor of step one is bit-identical and the others moved."""
+    """After step two, even averaged, all tensors of step one are the same to the bit, and the others have changed."""
     first = make_run("first", training={"updates": 4})
     make_tokenizer(load_config(first))
     start = train(load_config(first))
@@ -41,7 +41,7 @@ def test_step_two_leaves_the_backbone_as_it_was(make_run: MakeRun) -> None:
 
 
 def test_transfer_takes_over_what_it_names(make_run: MakeRun) -> None:
-    """The encoder alone or all of step one is where a system begins; a decoder that stays random must be trained."""
+    """A run can start from all of step one, or its encoder alone; then the decoder is random, and must be trained."""
     first = load_config(make_run("first", training={"updates": 1}))
     tokenizer = make_tokenizer(first)
     corpus = TokenizedCorpus(read_corpus(first.data.train), tokenizer, 128)
@@ -62,7 +62,7 @@ def test_transfer_takes_over_what_it_names(make_run: MakeRun) -> None:
 
 
 def test_backbone_is_tuned_with_the_context_modules_that_it_was_frozen_for(make_run: MakeRun) -> None:
-    """A third step begins with all of step two, moves all of it, and is no step two of another architecture."""
+    """A third step starts from all of step two and changes all of it; its architecture has to be the same."""
     first = make_run("first", training={"updates": 1})
     make_tokenizer(load_config(first))
     settings = {"step": "document", "init": str(train(load_config(first))), "updates": 2}
@@ -81,7 +81,7 @@ def test_backbone_is_tuned_with_the_context_modules_that_it_was_frozen_for(make_
 
 
 def test_reference_continues_step_one(make_run: MakeRun) -> None:
-    """Step one can be trained on from a checkpoint, as the fair reference of step two is."""
+    """Step one can be trained further from a checkpoint, as the fair reference for step two is."""
     first = make_run("first", training={"updates": 4})
     make_tokenizer(load_config(first))
     start = train(load_config(first))
@@ -93,7 +93,7 @@ def test_reference_continues_step_one(make_run: MakeRun) -> None:
 
 @pytest.mark.parametrize("transfer", ["both", "all"])
 def test_a_deeper_encoder_begins_as_the_shallower_one_and_learns(make_run: MakeRun, transfer: str) -> None:
-    """It gives what the model gave that it begins with, to the bit, and its new layers learn."""
+    """At first, it gives the same as the shallower one, to the bit; its new layers learn."""
     first = load_config(make_run("first", training={"updates": 3}))
     tokenizer = make_tokenizer(first)
     corpus = TokenizedCorpus(read_corpus(first.data.train), tokenizer, 128)
@@ -123,7 +123,7 @@ def test_a_deeper_encoder_begins_as_the_shallower_one_and_learns(make_run: MakeR
 
 
 def test_context_modules_are_put_on_a_backbone_that_has_learnt_since(make_run: MakeRun) -> None:
-    """Step two begins with the backbone of one run and the context modules of another, whose encoder is shallower."""
+    """Step two starts from the backbone of one run, and the context modules of another with a shallower encoder."""
     first = load_config(make_run("first", training={"updates": 3}))
     tokenizer = make_tokenizer(first)
     context = {"kind": "doc_transformer", "context_sentences": 1}
@@ -146,7 +146,7 @@ def test_context_modules_are_put_on_a_backbone_that_has_learnt_since(make_run: M
 
 
 def test_context_modules_may_be_taken_for_the_decoder_alone(make_run: MakeRun) -> None:
-    """Of a run whose encoder reads the context, too: what `integration` does not name is left, all else taken over."""
+    """If the encoder of the other run reads context, too, only modules that `integration` names are taken over."""
     first = load_config(make_run("first", training={"updates": 1}))
     tokenizer = make_tokenizer(first)
     begin = {"init": str(train(first)), "step": "document"}
@@ -163,7 +163,7 @@ def test_context_modules_may_be_taken_for_the_decoder_alone(make_run: MakeRun) -
 
 
 def test_context_modules_of_another_architecture_are_refused(make_run: MakeRun) -> None:
-    """And those of one that counts layers from the top, where its encoder was shallower."""
+    """So are those of an architecture that counts layers from the top, if its encoder was shallower."""
     make_tokenizer(load_config(make_run("first")))
     begin = {"init": str(train(load_config(make_run("first", training={"updates": 1})))), "step": "document"}
     averaged = {"kind": "averaged_document"}
@@ -178,7 +178,7 @@ def test_context_modules_of_another_architecture_are_refused(make_run: MakeRun) 
 
 
 def test_another_beginning_is_not_gone_on_with(make_run: MakeRun) -> None:
-    """Or half of a frozen backbone's updates would be those of one that is not there any more."""
+    """Otherwise, a run could change to another frozen backbone halfway."""
     first = load_config(make_run("first", training={"updates": 1}))
     make_tokenizer(first)
     start = train(first)
@@ -192,7 +192,7 @@ def test_another_beginning_is_not_gone_on_with(make_run: MakeRun) -> None:
 
 @pytest.mark.usefixtures("one_thread")
 def test_a_run_goes_on_without_what_it_began_with(make_run: MakeRun) -> None:
-    """All of it that matters is in the run's own checkpoint: somebody may have wanted the room."""
+    """What matters of it is in the run's own checkpoint, so it can be deleted to save space."""
     first = load_config(make_run("first", training={"updates": 1}))
     make_tokenizer(first)
     context = {"kind": "doc_transformer"}
@@ -212,7 +212,7 @@ def test_a_run_goes_on_without_what_it_began_with(make_run: MakeRun) -> None:
 
 
 def test_a_rate_of_a_frozen_backbone_is_refused(make_run: MakeRun) -> None:
-    """It would be the rate of nothing; an architecture may train its backbone without being told to."""
+    """It would have no effect; but some architectures train the backbone even without `unfreeze`."""
     first = load_config(make_run("first", training={"updates": 1}))
     make_tokenizer(first)
     settings = {"step": "document", "updates": 1, "init": str(train(first)), "backbone_rate": 0.1}
@@ -227,7 +227,7 @@ def test_a_rate_of_a_frozen_backbone_is_refused(make_run: MakeRun) -> None:
 
 
 def test_context_modules_that_are_left_are_told_of(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the run has modules of the same kind, new ones, and its file does not say whose."""
+    """There is a notice if a run has new modules of the kind that it could have taken over."""
     first = load_config(make_run("first", training={"updates": 1}))
     make_tokenizer(first)
     settings = {"step": "document", "updates": 1, "init": str(train(first))}
@@ -248,7 +248,7 @@ def test_context_modules_that_are_left_are_told_of(make_run: MakeRun, capsys: py
 
 
 def test_weights_of_another_vocabulary_are_refused(make_run: MakeRun) -> None:
-    """They would fit, and each piece would be read as another one: by the next step, and by a run that is resumed."""
+    """They would fit, but each piece would mean another one, in the next step and in a resumed run."""
     first = load_config(make_run("first", training={"updates": 2}))
     make_tokenizer(first)
     start = train(first)
@@ -281,7 +281,7 @@ def test_weights_of_another_vocabulary_are_refused(make_run: MakeRun) -> None:
 def test_weights_that_would_mean_something_else_are_refused(
     make_run: MakeRun, sections: dict[str, object], difference: str
 ) -> None:
-    """They would load, for no name or shape of theirs tells, and be noise: the first value that differs is named."""
+    """Names and shapes would fit, but the network would compute noise; the error names the first differing value."""
     first = load_config(make_run("first", training={"updates": 1}))
     make_tokenizer(first)
     run = load_config(make_run("second", training={"updates": 1, "init": str(train(first))}, **sections))
@@ -293,7 +293,7 @@ def test_weights_that_would_mean_something_else_are_refused(
 
 
 def test_an_encoder_alone_may_come_from_another_pair(make_run: MakeRun) -> None:
-    """Of which neither the target language nor the decoder is taken over; nor do positions make another network."""
+    """Its target language and its decoder do not matter then, nor does another number of positions."""
     first = load_config(make_run("first", training={"updates": 1}))
     make_tokenizer(first)
     begin = {"step": "document", "updates": 1, "init": str(train(first)), "transfer": "source"}
@@ -306,7 +306,7 @@ def test_an_encoder_alone_may_come_from_another_pair(make_run: MakeRun) -> None:
 
 @pytest.mark.parametrize("way", ["transfer", "modules"])
 def test_context_modules_that_would_mean_something_else_are_refused(make_run: MakeRun, way: str) -> None:
-    """Of other heads, added otherwise, or without their gate; how many sentences they read is a matter of each step."""
+    """Heads, the way of adding, and gates must be the same; how many sentences are read may change."""
     first = load_config(make_run("first", training={"updates": 1}))
     make_tokenizer(first)
     settings = {"step": "document", "updates": 1, "init": str(train(first))}
@@ -342,7 +342,7 @@ def test_context_modules_that_would_mean_something_else_are_refused(make_run: Ma
 def test_tokenizer_that_the_config_does_not_ask_for_is_refused(
     make_run: MakeRun, section: dict[str, object], problem: str
 ) -> None:
-    """It would be trained with in silence, and the run would be called by what it was not."""
+    """Otherwise, the run would silently not be what its configuration says."""
     first = load_config(make_run("first"))
     make_tokenizer(first)
     asked = first.tokenizer.model_dump(mode="json") | section
@@ -353,7 +353,7 @@ def test_tokenizer_that_the_config_does_not_ask_for_is_refused(
 
 
 def test_one_of_two_vocabularies_may_have_another_size(make_run: MakeRun, tmp_path: Path) -> None:
-    """As where somebody has brought a tokenizer along: the file can say one number for both."""
+    """A run file has one number for both, but a tokenizer from elsewhere may have two different sizes."""
 
     def of(folder: str, size: int) -> RunConfig:
         asked = {"path": str(tmp_path / folder), "vocabulary": size, "joint": False, "byte_fallback": False}

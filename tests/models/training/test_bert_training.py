@@ -1,4 +1,4 @@
-"""A run that reads a BERT: its checkpoints have no weight of it, and know it again."""
+"""A run that reads a BERT: its checkpoints contain none of its weights, but recognise it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +33,7 @@ def bert(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make_step_two(make_run: MakeRun, bert: Path) -> Callable[..., RunConfig]:
-    """Runs of step two from one step one."""
+    """Make runs of step two from the same step one."""
     first = load_config(make_run("first", training={"updates": 2}))
     make_tokenizer(first)
     start = train(first)
@@ -47,7 +47,7 @@ def make_step_two(make_run: MakeRun, bert: Path) -> Callable[..., RunConfig]:
 
 
 def test_a_resumed_run_ends_with_the_same_weights(make_step_two: Callable[..., RunConfig]) -> None:
-    """Reading BERT anew changes nothing; averaged checkpoints hold the backbone, which moved, and nothing of BERT."""
+    """Loading BERT anew changes nothing; averaged checkpoints have the changed backbone, and nothing of BERT."""
     torch.set_num_threads(1)
     final = train(make_step_two("whole", average=2))
     train(make_step_two("broken", updates=3))
@@ -62,7 +62,7 @@ def test_a_resumed_run_ends_with_the_same_weights(make_step_two: Callable[..., R
 
 
 def test_a_checkpoint_knows_its_bert(make_step_two: Callable[..., RunConfig], bert: Path, tmp_path: Path) -> None:
-    """It names folder and checksum; with another BERT there it neither translates nor goes on, with none neither."""
+    """It has BERT's folder and checksum; with another BERT there, or none, it neither translates nor resumes."""
     final = train(make_step_two("run", updates=2))
     remembered = load_checkpoint(final).config.architecture
     assert remembered.bert == bert
@@ -87,7 +87,7 @@ def test_a_checkpoint_knows_its_bert(make_step_two: Callable[..., RunConfig], be
 def test_context_modules_do_not_go_on_with_another_bert(
     make_step_two: Callable[..., RunConfig], bert: Path, way: str
 ) -> None:
-    """Attention that has learnt the states of one would be given those of another; with the same one they go on."""
+    """Attention that has learnt the states of one BERT would read those of another; with the same one, it works."""
     two = str(train(make_step_two("two", updates=1)))
     taken = {"init": two, "transfer": "all"} if way == "transfer" else {"modules": two}
     assert train(make_step_two("same", updates=1, **taken)).is_dir()
@@ -98,7 +98,7 @@ def test_context_modules_do_not_go_on_with_another_bert(
 
 
 def test_a_run_without_its_bert_ends_before_it_begins(make_step_two: Callable[..., RunConfig], bert: Path) -> None:
-    """The error comes at once, and leaves no checkpoint."""
+    """The error comes before training, and leaves no output."""
     rmtree(bert)
     config = make_step_two("run")
     with pytest.raises(ConfigError, match=r"is not a BERT.*architecture\.bert"):
@@ -108,7 +108,7 @@ def test_a_run_without_its_bert_ends_before_it_begins(make_step_two: Callable[..
 
 @pytest.mark.parametrize("kind", ["real", "empty", "random", "fixed", "shuffled"])
 def test_every_context_can_be_evaluated(make_step_two: Callable[..., RunConfig], kind: ContextKind) -> None:
-    """Replaced context is text, and reaches BERT as the real one does."""
+    """Replaced context is text, which BERT reads like real context."""
     config = make_step_two("run", updates=1)
     runtime = Runtime.open(train(config))
     documents = read_documents(config.data.train.source, config.data.train.target)[:3]

@@ -1,4 +1,4 @@
-"""Checkpoints are whole or absent, and say what is wrong with them."""
+"""Checkpoints are complete or absent, and errors say what is wrong with them."""
 
 import errno
 import json
@@ -51,7 +51,7 @@ def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_key_is_refused(run: Path) -> None:
-    """A description without what it must have is refused in a sentence."""
+    """A description that lacks a required key is refused in one sentence."""
     file = list_checkpoints(run)[-1] / "checkpoint.json"
     description = json.loads(file.read_text(encoding="utf-8"))
     del description["progress"]["update"]
@@ -75,7 +75,7 @@ def test_a_missing_key_is_refused(run: Path) -> None:
     ids=str,
 )
 def test_a_value_of_another_kind_is_refused(run: Path, odd: dict[str, object]) -> None:
-    """As somebody's own program may have written it: in one line, before anything is done with it."""
+    """Another program may have written such a value: it is refused in one line, before anything is done with it."""
     file = list_checkpoints(run)[-1] / "checkpoint.json"
     description = json.loads(file.read_text(encoding="utf-8"))
     file.write_text(json.dumps(description | odd), encoding="utf-8")
@@ -85,7 +85,7 @@ def test_a_value_of_another_kind_is_refused(run: Path, odd: dict[str, object]) -
 
 
 def test_a_full_disk_leaves_the_last_good_checkpoint(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint that cannot be written raises, leaves no half of itself and keeps the one before."""
+    """If a checkpoint cannot be written, there is an error, no half of it is left, and the earlier one stays."""
     folder = list_checkpoints(run)[-1]
     good = load_checkpoint(folder)
 
@@ -102,7 +102,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(run: Path, monkeypatch: pyt
 def test_a_checkpoint_that_cannot_take_its_place_leaves_the_one_before(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was there has been moved aside by then, and comes back; a killed process's leftovers go."""
+    """The earlier one, which has been moved aside by then, comes back, and nothing else is left."""
     folder = run / "final"
     good, rename = load_checkpoint(folder), Path.rename
 
@@ -119,7 +119,7 @@ def test_a_checkpoint_that_cannot_take_its_place_leaves_the_one_before(
 
 
 def test_a_copy_beside_the_checkpoints_is_none_of_the_run(run: Path) -> None:
-    """Nothing goes on from it, and the run neither stops for it nor deletes it."""
+    """The run neither resumes from it, nor stops because of it, nor deletes it."""
     last = list_checkpoints(run)[-1]
     copy = shutil.copytree(last, last.with_name(f"{last.name}.bak"))
     assert copy not in list_checkpoints(run)
@@ -130,7 +130,7 @@ def test_a_copy_beside_the_checkpoints_is_none_of_the_run(run: Path) -> None:
 
 
 def test_what_killed_processes_were_writing_goes(run: Path) -> None:
-    """Folders and files that are named after the run's checkpoints; not what a process that runs is writing."""
+    """Only what is named after the run's checkpoints goes, and not what a running process is writing."""
     ended = subprocess.Popen(["true"])
     ended.wait()
     checkpoint = list_checkpoints(run)[-1]
@@ -147,7 +147,7 @@ def test_what_killed_processes_were_writing_goes(run: Path) -> None:
 
 
 def test_what_a_killed_process_was_deleting_goes(run: Path) -> None:
-    """A checkpoint without a description is none, and nothing else would ever remove it."""
+    """Without a description, it is no checkpoint, and nothing else would ever remove it."""
     first, *others = list_checkpoints(run)
     (first / "checkpoint.json").unlink()
     (first.parent / "update-notes").mkdir()
@@ -156,7 +156,7 @@ def test_what_a_killed_process_was_deleting_goes(run: Path) -> None:
 
 
 def test_weights_of_another_model_do_not_load(run: Path, make_run: Callable[..., Path]) -> None:
-    """Those of another width are refused with the tensor's name and both shapes."""
+    """Weights of another width are refused, with the tensor's name and both shapes."""
     wider = {"width": 32, "feed_forward": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "max_length": 64}
     checkpoint = load_checkpoint(run / "final")
     wide = replace(checkpoint, config=load_config(make_run("wide", backbone=wider)))

@@ -1,4 +1,4 @@
-"""Our cross-entropy is torch's, in values and gradients, however many rows are computed at once."""
+"""Our cross-entropy equals torch's, in values and gradients, however many rows are computed at once."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ V = 50
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("at_once", [1, 3 * V + 1, 100 * V])
 def test_it_is_torchs(monkeypatch: pytest.MonkeyPatch, at_once: int, label_smoothing: float) -> None:
-    """Ten rows one by one, by threes with one left, or together; each row has a gradient of its own."""
+    """Ten rows are computed one by one, in threes with one left over, or together; each has its own gradient."""
     monkeypatch.setitem(module._AT_ONCE, "cpu", at_once)
     torch.manual_seed(1)
     ours = (4 * torch.randn(10, V, dtype=torch.float64)).requires_grad_()
@@ -28,7 +28,7 @@ def test_it_is_torchs(monkeypatch: pytest.MonkeyPatch, at_once: int, label_smoot
 
 
 def test_logits_in_bfloat16_are_computed_with_in_float32() -> None:
-    """The loss is that of the rounded logits; their gradient is rounded, and no more than that."""
+    """The loss is that of the rounded logits, and only the final gradient is rounded."""
     torch.manual_seed(1)
     logits = torch.randn(10, V).bfloat16().requires_grad_()
     exact, expected = logits.detach().float().requires_grad_(), torch.randint(V, (10,))
@@ -42,7 +42,7 @@ def test_logits_in_bfloat16_are_computed_with_in_float32() -> None:
 
 
 def test_large_logits_do_not_overflow() -> None:
-    """No exponential of a large number is ever taken."""
+    """Exponentials of large numbers are never computed."""
     logits = torch.tensor([[1000.0, 0.0], [-1000.0, 0.0]], requires_grad=True)
     losses = cross_entropy(logits, torch.tensor([0, 0]))
     assert losses.tolist() == [0.0, 1000.0]

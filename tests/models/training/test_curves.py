@@ -1,4 +1,4 @@
-"""What a run shows as it goes, on a disk that has room and on one that has none."""
+"""The figures that a run writes as it goes, even if the disk is full."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.support.full_disk import no_file_larger_than
 
 
 def train(curves: Curves, updates: int) -> None:
-    """Some updates with their figures."""
+    """Run some updates with figures."""
     with curves.progress(updates, 0):
         for update in range(1, updates + 1):
             curves.advance(10)
@@ -24,7 +24,7 @@ def train(curves: Curves, updates: int) -> None:
 def test_full_disk_ends_the_curves_and_not_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], missing: int | None
 ) -> None:
-    """At their end, in between or before they begin; which is said once, and figures are still printed."""
+    """The disk may be full at their end, in the middle or before; one notice says so, and figures are still printed."""
     train(Curves(tmp_path / "whole"), 50)
     (whole,) = (tmp_path / "whole").iterdir()
     with no_file_larger_than(0 if missing is None else whole.stat().st_size - missing):
@@ -40,7 +40,7 @@ def test_full_disk_ends_the_curves_and_not_the_run(
 
 
 def test_a_resumed_run_takes_back_what_a_killed_process_did_after_its_checkpoint(tmp_path: Path) -> None:
-    """No curve goes back: points after the update that the run goes on from are gone, also those not made again."""
+    """Points after the update that the run resumes from are removed, even if they are not made again."""
     curves = Curves(tmp_path)
     for done, updates in ((0, (1, 2, 3, 4)), (2, (3,))):
         with curves.progress(4, done):
@@ -52,7 +52,7 @@ def test_a_resumed_run_takes_back_what_a_killed_process_did_after_its_checkpoint
 
 
 def test_errors_of_the_run_itself_are_its_own(tmp_path: Path) -> None:
-    """A full disk that a checkpoint meets is no matter of the curves."""
+    """An error of another file, such as a checkpoint on a full disk, is not taken for one of the curves."""
     curves = Curves(tmp_path)
 
     def fail(error: Exception) -> Callable[[], None]:

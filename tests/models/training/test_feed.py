@@ -1,4 +1,4 @@
-"""What each update of a run reads, and who makes it."""
+"""The batches that each update of a run reads, and the processes that make them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ SETTINGS = TrainingConfig(updates=7, batch_tokens=60, accumulation=2, context_dr
 
 
 def make_feed(make_run: MakeRun, **architecture: object) -> Feed:
-    """Of an architecture, some of whose sentences are learnt with other contexts."""
+    """The feed of an architecture; some sentences are learnt with other contexts."""
     config = load_config(make_run("run", architecture=architecture, training={"step": "joint"}))
     corpus = TokenizedCorpus(read_corpus(config.data.train), make_tokenizer(config), 60)
     return Feed(corpus, plan_model(config).architecture, SETTINGS, World())
@@ -27,18 +27,18 @@ def make_feed(make_run: MakeRun, **architecture: object) -> Feed:
 
 @pytest.fixture
 def feed(make_run: MakeRun) -> Feed:
-    """Of a Doc-Transformer."""
+    """The feed of a Doc-Transformer."""
     return make_feed(make_run, kind="doc_transformer")
 
 
 def tensors(share: Share) -> list[torch.Tensor]:
-    """All that a share has for the model."""
+    """All tensors that a share has for the model."""
     return [each for b in share.batches for each in (b.source, b.target, *b.context.values()) if each is not None]
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError(), EOFError()])
 def test_what_a_process_that_has_died_had_made_is_told_to_be_gone(error: Exception) -> None:
-    """Torch fetches it by a connection, which may break before it hears that the process is dead; others go through."""
+    """Torch's connection may break before torch notices the death: that is a FeedError, but other errors stay."""
 
     def dying(last: Exception) -> Iterator[Share]:
         yield Share([], 0, 0.0, (0, 0))
@@ -53,7 +53,7 @@ def test_what_a_process_that_has_died_had_made_is_told_to_be_gone(error: Excepti
 
 
 def test_batches_that_are_made_ahead_are_the_same(feed: Feed) -> None:
-    """Two processes make what one makes, in its order, over the end of an epoch."""
+    """Two processes make the same batches as one, in the same order, even across the end of an epoch."""
     alone, ahead = (list(feed.shares(0, 4, 20, workers=workers)) for workers in (0, 2))
     assert len(ahead) == 20
     assert ahead[-1].reached[0] > 0
@@ -63,7 +63,7 @@ def test_batches_that_are_made_ahead_are_the_same(feed: Feed) -> None:
 
 
 def test_a_run_goes_on_where_it_was(feed: Feed) -> None:
-    """From where a share says that the next begins, at the end of an epoch too, the same comes as without a break."""
+    """From the position that a share has reached, even at the end of an epoch, the same batches follow."""
     whole = list(feed.shares(0, 0, 20))
     end = next(number for number, share in enumerate(whole) if share.reached == (1, 0))
     for last in (0, end - 1, end):
@@ -74,7 +74,7 @@ def test_a_run_goes_on_where_it_was(feed: Feed) -> None:
 
 
 def rows(share: Share) -> list[list[list[int]]]:
-    """The sentences of a share, each with its translation and its context, without padding."""
+    """The sentences of a share with their translations and contexts, without padding."""
     return [
         [each[each != PAD].tolist() for each in row]
         for batch in share.batches
@@ -84,7 +84,7 @@ def rows(share: Share) -> list[list[list[int]]]:
 
 
 def test_a_large_batch_is_computed_in_parts(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their sentences are those of the batch, with contexts from other parts, too; an update counts as many tokens."""
+    """Parts have the batch's sentences, with contexts that may come from other parts; token counts are the same."""
     whole = list(feed.shares(0, 0, 10))
     monkeypatch.setattr("models.training.feed._AT_ONCE", 15)
     parts = list(feed.shares(0, 0, 10))
@@ -97,7 +97,7 @@ def test_a_large_batch_is_computed_in_parts(feed: Feed, monkeypatch: pytest.Monk
 def test_sentences_that_go_on_from_each_other_are_computed_together(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In parts, as many are the first, second and third of a block as in whole batches."""
+    """Divided into parts, as many sentences are the first, second and third of a block as in whole batches."""
     feed = make_feed(make_run, kind="global_local", block_sentences=3, warm_start=True)
 
     def turns() -> list[tuple[int, int]]:
@@ -112,12 +112,12 @@ def test_sentences_that_go_on_from_each_other_are_computed_together(
 
 
 def test_a_run_that_has_ended_reads_nothing(feed: Feed) -> None:
-    """Nor does it start processes for that."""
+    """It does not even start processes."""
     assert list(feed.shares(0, 0, 0, workers=2)) == []
 
 
 def test_a_pass_that_is_less_than_an_update_is_left_out(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Passes are not all cut into as many batches: a run of large updates would end at one that has a batch less."""
+    """Passes may have different numbers of batches: one with a batch too few for an update is skipped."""
     plan, short = feed._plan, {1, 2}
     size = len(plan(0))
     monkeypatch.setattr(feed, "_size", size)

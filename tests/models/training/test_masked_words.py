@@ -1,4 +1,4 @@
-"""A BERT of one's own, trained to restore masked pieces."""
+"""Training your own BERT to restore masked pieces."""
 
 import json
 from dataclasses import asdict, replace
@@ -24,7 +24,7 @@ TINY = BertPlan(width=16, layers=1, vocabulary=30, pieces=32, updates=6, pairs=8
 
 
 def corpus(count: int = 300) -> list[Document]:
-    """Documents of two sentences, in which one letter of ten is said again and again."""
+    """Documents of two sentences, each of which repeats the same one of ten letters."""
     rng = Random(1)
 
     def said(letter: str) -> Sentence:
@@ -35,7 +35,7 @@ def corpus(count: int = 300) -> list[Document]:
 
 
 def test_masked_pieces_are_restored(tmp_path: Path) -> None:
-    """From the sentence before, where nothing else tells them; the folder is one that `bert_context` reads."""
+    """They are restored from the sentence before, their only clue; `bert_context` can read the resulting folder."""
     plan = BertPlan(width=64, layers=2, vocabulary=30, pieces=32, updates=400, pairs=64, peak=3e-3, every=400)
     folder = train_bert(corpus(2000), plan, tmp_path / "bert")
     frozen = FrozenBert(folder, width=64, positions=32)
@@ -51,7 +51,7 @@ def test_masked_pieces_are_restored(tmp_path: Path) -> None:
 
 
 def test_it_reads_pairs_as_bert_context_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """[CLS] the sentence before [SEP] the sentence [SEP]; a first one has nothing before it."""
+    """A pair is [CLS], the preceding sentence, [SEP], the sentence, [SEP]; a first sentence has none before it."""
     seen: list[list[int]] = []
     forward = MaskedWords.forward
 
@@ -73,7 +73,7 @@ def test_it_reads_pairs_as_bert_context_does(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And only there is the folder one of a BERT; not to the same weights, as other pieces are masked then."""
+    """The folder has a BERT only at the end; its weights depend on where it was killed, as masks are drawn anew."""
     folder, forward, done = tmp_path / "bert", MaskedWords.forward, 0
 
     @wraps(forward)
@@ -89,7 +89,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path, monkeypat
         train_bert(corpus(), TINY, folder)
     assert not (folder / WEIGHTS).exists()
     vocabulary = (folder / TOKENIZER).read_bytes()
-    (folder / "checkpoints" / "checkpoint-999").mkdir()  # as a kill leaves one that is being written
+    (folder / "checkpoints" / "checkpoint-999").mkdir()  # as left if a process is killed while writing it
     with pytest.raises(CheckpointError, match="--resume"):
         train_bert(corpus(), TINY, folder)
     train_bert(corpus(), TINY, folder, resume=True)
@@ -100,7 +100,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("name", [WEIGHTS, "optimizer.pt", "rng_state.pth"])
 def test_a_damaged_checkpoint_is_refused(tmp_path: Path, name: str) -> None:
-    """As a loss of power may leave one; the message names it, so that it can be removed."""
+    """A power failure may leave one; the error names it, so that it can be removed."""
     folder = train_bert(corpus(), TINY, tmp_path / "bert")
     (file,) = folder.glob(f"checkpoints/checkpoint-*/{name}")
     file.write_bytes(file.read_bytes()[:100])
@@ -109,7 +109,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    """Where a checkpoint does not fit."""
+    """If a checkpoint does not fit, the error names the folder of checkpoints."""
     with (
         no_file_larger_than(30_000),
         pytest.raises(CheckpointError, match=f"{tmp_path / 'bert' / 'checkpoints'}: could not be written"),
@@ -118,14 +118,14 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 
 
 def test_too_small_a_corpus_is_refused(tmp_path: Path) -> None:
-    """Before anything is written."""
+    """It is refused before anything is written."""
     with pytest.raises(DataError, match="500"):
         train_bert(corpus(100), TINY, tmp_path / "bert")
     assert not (tmp_path / "bert").exists()
 
 
 def test_sentences_that_say_nothing_are_no_pairs(tmp_path: Path) -> None:
-    """A zero-width space is text, and no piece of it is left."""
+    """A zero-width space is text, but has no pieces."""
     nothing = [Document((Sentence("\u200b"),))] * 100
     with pytest.raises(DataError, match="has 500 sentences that say anything; a BERT needs more than 500"):
         train_bert([*corpus(250), *nothing], TINY, tmp_path / "bert")
@@ -134,7 +134,7 @@ def test_sentences_that_say_nothing_are_no_pairs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [CONFIG, TOKENIZER, WEIGHTS])
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_bert_of_another_kind_is_never_overwritten(tmp_path: Path, name: str, resume: bool) -> None:
-    """As one that was downloaded, or whose checkpoints somebody has removed."""
+    """It may have been downloaded, or its checkpoints may have been deleted."""
     (tmp_path / name).write_text("kept", encoding="utf-8")
     with pytest.raises(CheckpointError, match=f"has a {name}, but no checkpoints to continue from"):
         train_bert(corpus(), TINY, tmp_path, resume=resume)
@@ -142,7 +142,7 @@ def test_a_bert_of_another_kind_is_never_overwritten(tmp_path: Path, name: str, 
 
 
 def test_a_run_goes_on_by_the_plan_that_it_began_by(tmp_path: Path) -> None:
-    """But for its end; what is done is readable for all who may read what else is there."""
+    """Only the number of updates may change; weights have the same file permissions as other files."""
     folder = train_bert(corpus(), TINY, tmp_path / "bert")
     assert (folder / WEIGHTS).stat().st_mode == (folder / CONFIG).stat().st_mode
     before = (folder / WEIGHTS).read_bytes()
@@ -158,7 +158,7 @@ def test_a_run_goes_on_by_the_plan_that_it_began_by(tmp_path: Path) -> None:
 
 
 def test_a_run_goes_on_with_the_corpus_that_it_began_with(tmp_path: Path) -> None:
-    """Documents that are divided otherwise are another one; of a run that has not noted its own, nobody knows."""
+    """Other boundaries of documents make another corpus; runs that have not recorded theirs accept any."""
     folder, plan = train_bert(corpus(), TINY, tmp_path / "bert"), tmp_path / "bert" / "checkpoints" / "plan.json"
     other = [Document((sentence,)) for document in corpus() for sentence in document.sentences]
     longer = replace(TINY, updates=9)
@@ -171,13 +171,13 @@ def test_a_run_goes_on_with_the_corpus_that_it_began_with(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("width", "heads"), [(32, 1), (200, 2), (256, 4), (384, 6)])
 def test_every_width_has_its_heads(width: int, heads: int) -> None:
-    """Of 64, as BERT's are, or as little more as divides it."""
+    """Heads have width 64, as in BERT, or the next larger width that divides the model's."""
     shape = _shape(BertPlan(width=width), 100)
     assert (shape.num_attention_heads, width % heads) == (heads, 0)
 
 
 def test_vocabulary_without_measure_is_refused(tmp_path: Path) -> None:
-    """A million pieces are the most, as of a tokenizer: the library that learns them panics where it has no memory."""
+    """A million pieces are the maximum, as for a tokenizer: the library panics when it runs out of memory."""
     done = run("bert", tmp_path / "run.yaml", "--out", tmp_path / "bert", "--vocabulary", "1000001")
     assert done.returncode == 2
     assert "1000001 is not in the range" in done.stderr

@@ -1,4 +1,4 @@
-"""Where there is no memory for a batch, a run ends with the value that makes batches smaller."""
+"""If there is no memory for a batch, the error names the value that makes batches smaller."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ SAID = r"^training\.batch_tokens is 32000: cpu has no memory .* training\.accumu
 
 
 def test_what_the_device_has_no_memory_for() -> None:
-    """The CPU's own error, and those that a GPU's libraries have: of torch's kind for it, and in words alone."""
+    """This covers the CPU's error, torch's type for a GPU's, and errors of libraries that only say so in words."""
     with pytest.raises(ConfigError, match=SAID), room_for_batches(SETTINGS, CPU):
         torch.empty(2**45)
     for said in (torch.OutOfMemoryError("CUDA"), RuntimeError("cuBLAS: CUBLAS_STATUS_ALLOC_FAILED")):
@@ -22,6 +22,6 @@ def test_what_the_device_has_no_memory_for() -> None:
 
 
 def test_other_errors_stay_what_they_are() -> None:
-    """A mistake of the program is not said to be one of the run."""
+    """A bug in the program is not blamed on the run's values."""
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"), room_for_batches(SETTINGS, CPU):
         torch.zeros(2, 3) @ torch.zeros(2, 3)

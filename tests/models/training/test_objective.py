@@ -34,7 +34,7 @@ def batch() -> Batch:
 
 
 def log_probabilities(model: TranslationModel, batch: Batch) -> torch.Tensor:
-    """Of every class at every position of the target."""
+    """Log-probabilities of every class at every position of the target."""
     assert batch.target is not None
     hidden = model.decode(batch.target[:, :-1], model.start(batch, cached=False))
     return model.logits(hidden).log_softmax(-1)
@@ -42,7 +42,7 @@ def log_probabilities(model: TranslationModel, batch: Batch) -> torch.Tensor:
 
 @torch.no_grad()
 def test_the_loss_is_the_cross_entropy_of_each_token(model: TranslationModel, batch: Batch) -> None:
-    """Minus the log-probability of each target token, its end of sentence included, and zero at padding."""
+    """It is minus the log-probability of each target token, including the end of sentence, and 0 for padding."""
     assert batch.target is not None
     losses, expected = token_losses(model, batch), -log_probabilities(model, batch)
     for row, length in enumerate((3, 5, 1)):
@@ -61,13 +61,13 @@ def test_label_smoothing_spreads_probability_over_all_classes(model: Translation
 
 
 def test_a_batch_without_a_target_has_no_loss(model: TranslationModel) -> None:
-    """It says so."""
+    """It is an error."""
     with pytest.raises(DataError):
         token_losses(model, make_batch([[5]], None, {}))
 
 
 def test_the_rate_rises_to_its_peak_and_falls_with_the_square_root() -> None:
-    """Linear warm-up to `peak` at `warmup`, half of it at four times as many updates."""
+    """The rate rises linearly to `peak` at `warmup`, and is half of that at four times as many updates."""
     schedule = ScheduleConfig(peak=1e-3, warmup=100)
     assert learning_rate(schedule, 1, UPDATES) == pytest.approx(1e-5)
     assert learning_rate(schedule, 50, UPDATES) == pytest.approx(5e-4)
@@ -76,7 +76,7 @@ def test_the_rate_rises_to_its_peak_and_falls_with_the_square_root() -> None:
 
 
 def test_the_schedule_is_that_of_vaswani() -> None:
-    """With the right peak, d^-0.5 min(t^-0.5, t w^-1.5) (eq. 3)."""
+    """With the right peak, it is d^-0.5 min(t^-0.5, t w^-1.5) (eq. 3)."""
     schedule = ScheduleConfig(peak=1 / math.sqrt(512 * 4000), warmup=4000)
     for update in (1, 1000, 4000, 20000):
         expected = 512**-0.5 * min(update**-0.5, update * 4000**-1.5)
@@ -84,7 +84,7 @@ def test_the_schedule_is_that_of_vaswani() -> None:
 
 
 def test_a_linear_rate_ends_at_nothing() -> None:
-    """Half of the peak halfway down, whatever the warm-up; the last update still moves, one after it would not."""
+    """It is half of the peak halfway down; the last update still changes weights, but one after it would not."""
     schedule = ScheduleConfig(kind="linear", peak=1e-3, warmup=100)
     assert learning_rate(schedule, 50, 1099) == pytest.approx(5e-4)
     assert learning_rate(schedule, 100, 1099) == pytest.approx(1e-3)
@@ -94,7 +94,7 @@ def test_a_linear_rate_ends_at_nothing() -> None:
 
 
 def test_learning_rate_of_plateaus() -> None:
-    """Linear warm-up, then constant, lower by the factor after each plateau (Stojanovski and Fraser 2019)."""
+    """A linear warm-up, then a constant, times the factor after each plateau (Stojanovski and Fraser 2019)."""
     schedule = ScheduleConfig(kind="plateau", peak=1e-4, warmup=10, factor=0.7)
     assert learning_rate(schedule, 5, UPDATES) == pytest.approx(5e-5)
     assert learning_rate(schedule, 10, UPDATES) == learning_rate(schedule, 10_000, UPDATES) == 1e-4
@@ -102,7 +102,7 @@ def test_learning_rate_of_plateaus() -> None:
 
 
 def test_stale_validations_make_a_plateau() -> None:
-    """So many in a row, counted anew after a better one; a better one does not raise the rate again."""
+    """Stale validations in a row count, afresh after a better one, which does not raise the rate again."""
     progress = Progress()
     for loss in (3.0, 3.1, 3.2, 2.9, 3.0, 3.0, 3.0, 3.0):
         progress.judge(loss, patience=2)
@@ -110,7 +110,7 @@ def test_stale_validations_make_a_plateau() -> None:
 
 
 def test_a_sentence_weighs_as_if_it_were_there_so_often(batch: Batch) -> None:
-    """The mean loss of a batch with a sentence of weight 3 is that of one that has the sentence three times."""
+    """A batch with a sentence of weight 3 has the loss and the weight of one that has the sentence three times."""
     torch.manual_seed(1)
     losses = torch.rand(3, 5) * torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 0, 0, 0, 0]])
     heavy = replace(batch, weights=torch.tensor([1.0, 3.0, 1.0]))

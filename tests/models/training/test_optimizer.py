@@ -1,4 +1,4 @@
-"""Muon moves matrices by nearly orthogonal steps of the size of Adam's, and leaves all else to Adam."""
+"""Muon changes matrices by nearly orthogonal steps of the size of Adam's, and leaves all else to Adam."""
 
 import math
 from pathlib import Path
@@ -37,7 +37,7 @@ def a_model() -> TranslationModel:
 
 
 def moves(kind: str) -> dict[str, Tensor]:
-    """What the first step at a rate adds to each parameter, in units of the rate."""
+    """The first step's change of each parameter, in units of the rate."""
     model = a_model()
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     Optimizer(model, TrainingConfig(updates=1, optimizer=kind), World()).step(RATE)
@@ -45,7 +45,7 @@ def moves(kind: str) -> dict[str, Tensor]:
 
 
 def test_muon_moves_matrices_by_orthogonal_steps() -> None:
-    """Singular values of a step are alike, those of the gradient are not; its size is that of Adam's later ones."""
+    """A step has similar singular values, unlike the gradient, and the size of Adam's later steps."""
     step, gradient = moves("muon")[MATRIX], dict(a_model().named_parameters())[MATRIX].grad
     assert gradient is not None
     values = torch.linalg.svdvals(step) / (0.2 * math.sqrt(max(step.shape)))
@@ -58,7 +58,7 @@ def test_muon_moves_matrices_by_orthogonal_steps() -> None:
 @pytest.mark.parametrize("shape", [(24, 16), (16, 16), (16, 24)])
 @pytest.mark.parametrize("bfloat16", [False, True])
 def test_muon_is_that_of_torch(shape: tuple[int, int], bfloat16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three steps in float32 and in bfloat16 end where torch's do, which are in bfloat16, but for its rounding."""
+    """Three steps, in float32 or bfloat16, equal torch's, which are in bfloat16, up to its rounding."""
     monkeypatch.setattr("models.training.muon.computes_bfloat16", lambda _: bfloat16)
     torch.manual_seed(1)
     start, gradients = torch.randn(shape), torch.randn(3, *shape)
@@ -75,7 +75,7 @@ def test_muon_is_that_of_torch(shape: tuple[int, int], bfloat16: bool, monkeypat
 
 
 def test_muon_does_not_shrink_what_has_no_gradient() -> None:
-    """Weights do not decay, as they do not with Adam."""
+    """There is no weight decay, as with Adam."""
     model = a_model()
     before = [p.detach().clone() for p in model.parameters()]
     for p in model.parameters():
@@ -85,14 +85,14 @@ def test_muon_does_not_shrink_what_has_no_gradient() -> None:
 
 
 def test_muon_has_nothing_to_share_out_without_gradients() -> None:
-    """A group of matrices of which none has a gradient stays as it is, also for several processes."""
+    """If no matrix has a gradient, all stay as they are, even with several processes."""
     matrix = torch.ones(3, 2, requires_grad=True)
     Muon([matrix], World(0, 2), RATE).step()
     assert torch.equal(matrix, torch.ones(3, 2))
 
 
 def test_muon_leaves_tables_and_vectors_to_adam() -> None:
-    """Embeddings, the output layer, norms and biases move as with Adam, whose first step is the gradient's sign."""
+    """Embeddings, the output layer, norms and biases change exactly as with Adam, and matrices do not."""
     muon, adam = moves("muon"), moves("adam")
     matrices = {
         name for name, step in adam.items() if step.ndim == 2 and name not in TABLES and "embedding" not in name
@@ -102,7 +102,7 @@ def test_muon_leaves_tables_and_vectors_to_adam() -> None:
 
 
 def test_gradients_are_clipped_and_remembered_as_the_settings_say() -> None:
-    """All together they are as long as `clip_norm`, and Adam's two means take up of them what their decays leave."""
+    """Together, they have the norm `clip_norm`, and Adam's two means take the shares of them that the betas leave."""
     model, settings = a_model(), TrainingConfig(updates=1, clip_norm=0.5, adam_betas=(0.8, 0.9))
     optimizer = Optimizer(model, settings, World())
     assert sum(p.grad.square().sum() for p in model.parameters() if p.grad is not None) > 0.5**2
@@ -115,7 +115,7 @@ def test_gradients_are_clipped_and_remembered_as_the_settings_say() -> None:
 
 
 def test_a_large_epsilon_keeps_small_gradients_from_moving_much() -> None:
-    """Adam's first step is g / (|g| + epsilon) times the rate."""
+    """Adam's first step is the rate times g / (|g| + epsilon)."""
     model = a_model()
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     Optimizer(model, TrainingConfig(updates=1, clip_norm=0.5, adam_epsilon=1.0), World()).step(RATE)
@@ -124,7 +124,7 @@ def test_a_large_epsilon_keeps_small_gradients_from_moving_much() -> None:
 
 @pytest.mark.parametrize("kind", ["adam", "muon"])
 def test_the_backbone_may_move_slower(kind: str) -> None:
-    """At a tenth of the rate it takes a tenth of the step; context modules take the whole."""
+    """At a tenth of the rate, it takes a tenth of the step; context modules take the whole step."""
     steps = []
     for share in (1.0, 0.1):
         model = TranslationModel(BACKBONE, DocTransformerConfig(context_sentences=1), V, V)
@@ -145,7 +145,7 @@ def test_the_backbone_may_move_slower(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["adam", "muon"])
 def test_what_is_remembered_is_what_it_goes_on_with(kind: str) -> None:
-    """An optimiser that loads the state of another one takes the step that the other one would have taken."""
+    """An optimiser that loads another one's state takes the step that the other one would have taken."""
     settings = TrainingConfig(updates=9, optimizer=kind)
     ends = []
     for interrupted in (False, True):
@@ -164,6 +164,6 @@ def test_what_is_remembered_is_what_it_goes_on_with(kind: str) -> None:
 
 
 def test_a_state_of_other_parameters_is_refused() -> None:
-    """It says which."""
+    """The error names the parameter."""
     with pytest.raises(CheckpointError, match="nosuch"):
         Optimizer(a_model(), TrainingConfig(updates=1), World()).load({"exp_avg/nosuch": torch.zeros(1)})

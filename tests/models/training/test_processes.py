@@ -1,4 +1,4 @@
-"""A run comes to the same end however often its process is killed, and in however many processes it is trained."""
+"""A run gives the same weights however often its process is killed, and however many processes train it."""
 
 import json
 import os
@@ -27,7 +27,7 @@ BLOCKS: dict[str, dict[str, object]] = {
     "architecture": {"kind": "global_local", "block_sentences": 3, "warm_start": True},
     "training": {"step": "joint"},
 }
-"""Of a document of four sentences the last is alone in its block, and reads no memory."""
+"""In a document of four sentences, the last is alone in its block, and reads no memory."""
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 KILLED = """
 import os, runpy, signal, sys, threading, time
@@ -45,11 +45,11 @@ threading.Thread(target=die, daemon=True).start()
 sys.argv = ["models", "train", run, "--resume"]
 runpy.run_module("models", run_name="__main__", alter_sys=True)
 """
-"""Training that is killed amid its work once there are so many checkpoints, as its own process looks for them."""
+"""Training that kills its own process, at any point of its work, once it has a checkpoint of so many updates."""
 
 
 def finished(command: list[str]) -> str:
-    """What a command printed that has to succeed; where it fails, the test shows why."""
+    """The output of a command that has to succeed; if it fails, the test shows it."""
     done = subprocess.run(command, env=ENVIRONMENT, stdout=PIPE, stderr=STDOUT, text=True, check=False)
     assert done.returncode == 0, done.stdout
     return done.stdout
@@ -63,7 +63,7 @@ def trained(*arguments: str | Path) -> str:
 
 
 def kill_after_checkpoints(file: Path, output: Path, count: int) -> None:
-    """Train in another process, which is killed as soon as it has written so many checkpoints."""
+    """Train in another process, which is killed once it has a checkpoint of at least `count` updates."""
     command = [sys.executable, "-c", KILLED, str(file), str(output), str(count)]
     process = subprocess.run(command, env=ENVIRONMENT, stderr=subprocess.DEVNULL, check=False)
     assert process.returncode == -signal.SIGKILL, "the run ended before it could be killed"
@@ -72,7 +72,7 @@ def kill_after_checkpoints(file: Path, output: Path, count: int) -> None:
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("optimizer", [pytest.param("adam", marks=pytest.mark.slow), "muon"])
 def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun, optimizer: str) -> None:
-    """A run that is killed twice, at any moment, ends with the weights of one that was not, to the bit."""
+    """A run that is killed twice, at any moment, ends with the same weights as one that was not, to the bit."""
     settings = {"updates": 60, "dropout": 0.2, "accumulation": 2, "keep": 3, "optimizer": optimizer}
     whole, broken = make_run("whole", training=settings), make_run("broken", training=settings)
     make_tokenizer(load_config(whole))
@@ -99,7 +99,7 @@ def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun, optimizer: st
 def test_two_processes_train_like_one_with_twice_the_batch(
     make_run: MakeRun, optimizer: str, sections: dict[str, dict[str, object]]
 ) -> None:
-    """Two torchrun processes give the losses and weights of one process that accumulates two batches."""
+    """Two torchrun processes give the same losses and weights as one process that accumulates two batches."""
     schedule = {"kind": "linear", "peak": 1e-3, "warmup": 1}
     settings = {"updates": 6, "dropout": 0.0, "validate_every": 1, "optimizer": optimizer, "schedule": schedule}
     settings |= sections.get("training", {})
@@ -120,7 +120,7 @@ def test_two_processes_train_like_one_with_twice_the_batch(
 
 @pytest.mark.parametrize("gone", [pytest.param("a full disk", marks=pytest.mark.slow), "a pipe that nobody reads"])
 def test_a_run_goes_on_though_nothing_can_be_printed(make_run: MakeRun, gone: str) -> None:
-    """Without its bar and its figures: it ends with its final checkpoint, and as one that has succeeded."""
+    """Without its progress bar and figures, it still succeeds, and writes its final checkpoint."""
     file = make_run("run", training={"updates": 3, "validate_every": 1})
     make_tokenizer(load_config(file))
     reader, nowhere = (None, os.open("/dev/full", os.O_WRONLY)) if gone == "a full disk" else os.pipe()
@@ -134,7 +134,7 @@ def test_a_run_goes_on_though_nothing_can_be_printed(make_run: MakeRun, gone: st
 
 
 def test_processes_agree_when_to_stop_and_to_slow_down(make_run: MakeRun) -> None:
-    """Validation is one process's work, but what it finds ends all of them, with the same learning rate until then."""
+    """One process validates, but all of them stop because of it, and have the same learning rate until then."""
     still = {"schedule": {"kind": "plateau", "peak": 1e-12, "warmup": 1, "patience": 2}, "validate_every": 1}
     file = make_run("still", training=still | {"updates": 50, "patience": 5})
     make_tokenizer(load_config(file))
@@ -146,7 +146,7 @@ def test_processes_agree_when_to_stop_and_to_slow_down(make_run: MakeRun) -> Non
 
 @pytest.mark.slow
 def test_a_run_goes_on_with_as_many_batches_in_an_update(make_run: MakeRun) -> None:
-    """In as many processes, or in fewer that do more each: else, its positions and its updates would mean others."""
+    """As many processes, or fewer that do more each, may resume it; otherwise, positions and updates would differ."""
     file = make_run("run", training={"updates": 2})
     make_tokenizer(load_config(file))
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -168,7 +168,7 @@ def test_a_run_goes_on_with_as_many_batches_in_an_update(make_run: MakeRun) -> N
 
 
 def test_an_older_checkpoint_goes_on_though_it_does_not_know_its_processes(make_run: MakeRun) -> None:
-    """Nobody has counted them."""
+    """Older checkpoints do not record how many processes made them."""
     run = load_config(make_run("run", training={"updates": 2}))
     make_tokenizer(run)
     train(run)
@@ -182,7 +182,7 @@ def test_an_older_checkpoint_goes_on_though_it_does_not_know_its_processes(make_
 
 @pytest.mark.slow
 def test_processes_that_do_not_see_the_same_checkpoints_do_not_train(make_run: MakeRun) -> None:
-    """One of them with a folder of its own would go on from other weights, and nothing would tell."""
+    """A process with another folder would continue from other weights without anybody noticing."""
     begun = load_config(make_run("run0", training={"updates": 2, "accumulation": 2}))
     make_tokenizer(begun)
     train(begun)
@@ -199,7 +199,7 @@ def test_processes_that_do_not_see_the_same_checkpoints_do_not_train(make_run: M
 
 @pytest.mark.parametrize(("size", "said"), [("1", "done\nlast\n"), ("2", "done\n")])
 def test_processes_of_several_end_without_their_last_moments(size: str, said: str) -> None:
-    """In which some have aborted, after all was done; what they have said is said."""
+    """Some used to abort at exit, after all was done, so they skip it; what they have printed is still written."""
     script = "import atexit; from models.training.distributed import end_process; atexit.register(print, 'last')"
     command = [sys.executable, "-c", f"{script}; print('done'); end_process()"]
     done = subprocess.run(command, env=ENVIRONMENT | {"WORLD_SIZE": size}, capture_output=True, text=True, check=True)
@@ -207,7 +207,7 @@ def test_processes_of_several_end_without_their_last_moments(size: str, said: st
 
 
 def test_a_process_for_which_there_is_no_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there are fewer than processes: before it joins the others, and how many there may be."""
+    """With fewer GPUs than processes, the error comes before it joins the others, and says how many there may be."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     for name, value in {"WORLD_SIZE": "2", "LOCAL_RANK": "1"}.items():

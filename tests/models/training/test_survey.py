@@ -1,4 +1,4 @@
-"""A survey counts what a corpus is made of, and what a run learns from."""
+"""A survey counts what a corpus consists of, and what a run learns from."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ DOCUMENTS = [Document(tuple(SENTENCES[:3])), Document(tuple(SENTENCES[3:]))]
 
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
-    """Of the sentences' characters."""
+    """A tokenizer that knows the sentences' characters."""
     config = TokenizerConfig(path=tmp_path_factory.mktemp("tokenizer"), kind="bpe", vocabulary=80, byte_fallback=False)
     return train_tokenizer(config, [s.source for s in SENTENCES], [s.target or "" for s in SENTENCES])
 
@@ -41,7 +41,7 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
 def found(
     tokenizer: Tokenizer, cleaning: CleaningConfig, *, context: int | None = None, positions: int = 512
 ) -> dict[str, Finding]:
-    """What a survey finds, by kind."""
+    """The findings of a survey, by kind."""
     nowhere = Corpus(source=Path("source"), target=Path("target"))
     data = DataConfig(train=nowhere, max_tokens=30, cleaning=cleaning, max_context_tokens=context)
     run = RunConfig(
@@ -58,7 +58,7 @@ def found(
 
 
 def test_every_kind_is_counted_with_its_first_example(tokenizer: Tokenizer) -> None:
-    """Pairs of each kind, whatever the run leaves out of them."""
+    """All pairs of each kind are counted, even those that the run leaves out."""
     kinds = found(tokenizer, CleaningConfig())
     assert {what: one.pairs for what, one in kinds.items()} == {
         "all": 6,
@@ -79,13 +79,13 @@ def test_every_kind_is_counted_with_its_first_example(tokenizer: Tokenizer) -> N
 
 
 def test_what_cleaning_leaves_out_is_not_learnt_from(tokenizer: Tokenizer) -> None:
-    """The last line goes by the config."""
+    """The last line depends on the config."""
     cleaning = CleaningConfig(max_copies=1, untranslated=True)
     assert found(tokenizer, cleaning)["learnt from"].pairs == 3
 
 
 def test_what_has_too_long_a_context_is_not_learnt_from(tokenizer: Tokenizer) -> None:
-    """Nor what has more tokens than the model has positions."""
+    """Nor are pairs with more tokens than the model has positions."""
     cleaning = CleaningConfig()
     assert found(tokenizer, cleaning, context=1)["learnt from"].pairs == 2  # the first of each document
     assert (
@@ -105,7 +105,7 @@ def test_what_has_too_long_a_context_is_not_learnt_from(tokenizer: Tokenizer) ->
 def test_a_corpus_without_documents_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, said: str
 ) -> None:
-    """Nobody would see it otherwise: a model learns to read what does not belong to a sentence, or nothing."""
+    """Otherwise nobody would notice that a model learns to read unrelated sentences as context, or none."""
     monkeypatch.setenv("ANTECEDENT_DATA", str(tmp_path))
     (tmp_path / "source").write_text(text)
     read_corpus(Corpus(source=Path("source"), target=Path("source")))

@@ -36,7 +36,7 @@ MakeRun = Callable[..., Path]
 
 
 def test_contexts_are_left_out_and_exchanged(make_run: MakeRun) -> None:
-    """Each noise makes another model of the same batches; a context module that never reads learns all the same."""
+    """Each noise gives another model from the same batches; a context module that never reads learns even so."""
     first = make_run("first", training={"updates": 1})
     make_tokenizer(load_config(first))
     settings = {"step": "document", "init": str(train(load_config(first))), "updates": 2}
@@ -52,7 +52,7 @@ def test_contexts_are_left_out_and_exchanged(make_run: MakeRun) -> None:
 
 
 def test_sentences_are_learnt_as_much_as_they_weigh(make_run: MakeRun, tmp_path: Path) -> None:
-    """Where all weigh the same the model is that without weights; where some weigh more it is another."""
+    """If all weights are equal, the model is the same as without weights; if they differ, it is another."""
     settings = {"updates": 2, "schedule": {"peak": 0.01, "warmup": 1}}
     plain = load_config(make_run("plain", training=settings))
     make_tokenizer(plain)
@@ -69,7 +69,7 @@ def test_sentences_are_learnt_as_much_as_they_weigh(make_run: MakeRun, tmp_path:
 
 
 def test_dropout_and_smoothing_are_learnt_with(make_run: MakeRun) -> None:
-    """Without one of them another model comes of the same batches."""
+    """Without either of them, the same batches give another model."""
     settings = {"updates": 2, "schedule": {"peak": 0.01, "warmup": 1}}
     runs = {"both": {}, "undropped": {"dropout": 0.0}, "sharp": {"label_smoothing": 0.0}}
     made = [load_config(make_run(name, training=settings | values)) for name, values in runs.items()]
@@ -80,7 +80,7 @@ def test_dropout_and_smoothing_are_learnt_with(make_run: MakeRun) -> None:
 
 @pytest.mark.usefixtures("one_thread")
 def test_validation_is_of_the_model_as_it_is_and_changes_nothing(make_run: MakeRun) -> None:
-    """Its figures are those of the checkpoint of the same update; the last update is validated in any case."""
+    """Its figures are those of the checkpoint of the same update; the last update is always validated."""
     settings = {"updates": 3, "dropout": 0.5, "schedule": {"peak": 0.01, "warmup": 1}}
     often, once = (
         load_config(make_run(f"run{every}", training=settings | {"validate_every": every})) for every in (1, 1000)
@@ -100,7 +100,7 @@ def test_validation_is_of_the_model_as_it_is_and_changes_nothing(make_run: MakeR
 
 
 def test_each_update_drops_other_elements(make_run: MakeRun) -> None:
-    """It draws from a seed that no other update has."""
+    """Each update draws from a seed of its own."""
     config = load_config(make_run(training={"updates": 3, "validate_every": 1, "checkpoint_every": 3}))
     tokenizer, seeds = make_tokenizer(config), set[int]()
     corpus = TokenizedCorpus(read_corpus(config.data.train), tokenizer, config.data.max_tokens)
@@ -114,7 +114,7 @@ def test_each_update_drops_other_elements(make_run: MakeRun) -> None:
 
 
 def test_each_pass_has_an_order_of_its_own(make_run: MakeRun) -> None:
-    """All sentences come again, but not in the same batches one after the other."""
+    """All sentences come again, but in another order."""
     config = load_config(make_run("run", training={"updates": None, "epochs": 2, "checkpoint_every": 1000}))
     tokenizer = make_tokenizer(config)
     read: list[int] = []
@@ -138,7 +138,7 @@ def test_each_pass_has_an_order_of_its_own(make_run: MakeRun) -> None:
 
 @pytest.mark.parametrize("step", ["sentence", "joint"])
 def test_one_epoch_is_every_sentence_once(make_run: MakeRun, step: str) -> None:
-    """A run of one epoch ends where the corpus does, having seen each target token once, with context and without."""
+    """A run of one epoch ends at the end of the corpus, having seen each target token once, with or without context."""
     architecture = {"kind": "sentence" if step == "sentence" else "doc_transformer"}
     training = {"step": step, "updates": None, "epochs": 1, "batch_tokens": 40, "checkpoint_every": 1000}
     config = load_config(make_run(step, architecture=architecture, training=training))
@@ -150,7 +150,7 @@ def test_one_epoch_is_every_sentence_once(make_run: MakeRun, step: str) -> None:
 
 
 def test_joint_training_trains_everything_from_scratch(make_run: MakeRun) -> None:
-    """Step `joint` moves backbone and context modules together."""
+    """Step `joint` trains backbone and context modules together."""
     joint = make_run("joint", architecture={"kind": "doc_transformer"}, training={"step": "joint", "updates": 3})
     make_tokenizer(load_config(joint))
     train(load_config(joint))
@@ -161,7 +161,7 @@ def test_joint_training_trains_everything_from_scratch(make_run: MakeRun) -> Non
 
 
 def test_a_rate_that_would_not_fall_before_the_end_is_refused(make_run: MakeRun) -> None:
-    """Also where the updates follow from the passes over the corpus."""
+    """This also holds if the number of updates follows from the number of epochs."""
     schedule = {"schedule": {"kind": "linear", "warmup": 4000}, "updates": None, "epochs": 1}
     run = load_config(make_run("run", training=schedule))
     make_tokenizer(run)
@@ -170,7 +170,7 @@ def test_a_rate_that_would_not_fall_before_the_end_is_refused(make_run: MakeRun)
 
 
 def test_training_that_diverges_leaves_its_last_checkpoint(make_run: MakeRun) -> None:
-    """Weights that are no numbers take the place of nothing, and are no final checkpoint."""
+    """Weights that are not finite replace no checkpoint, and there is no final one."""
     run = load_config(make_run("run", training={"schedule": {"peak": 1e30, "warmup": 1}, "updates": 20}))
     make_tokenizer(run)
     with pytest.raises(DivergedError, match="restart from an earlier checkpoint"):
@@ -180,12 +180,12 @@ def test_training_that_diverges_leaves_its_last_checkpoint(make_run: MakeRun) ->
     assert not (run.output / "final").exists()
 
 
-# torch raises the death of a process wherever its signal finds this one, be it in a destructor, and then once more.
+# torch raises the death of a process wherever the signal interrupts this one, even in a destructor, and then again.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_killed_process_that_made_batches_costs_what_a_kill_does(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is told of in a sentence, and the run goes on from its last checkpoint to the weights of one without it."""
+    """One sentence reports it, and the resumed run ends with the weights of one without it."""
     run, whole, made = load_config(make_run("run")), load_config(make_run("whole")), Feed.__getitem__
     make_tokenizer(run)
 
@@ -203,7 +203,7 @@ def test_a_killed_process_that_made_batches_costs_what_a_kill_does(
 
 
 def test_early_stopping_ends_a_run_that_no_longer_improves(make_run: MakeRun) -> None:
-    """With patience, a run whose dev loss stands still ends before its last update."""
+    """With patience, a run whose dev loss does not improve ends before its last update."""
     still = {"schedule": {"peak": 1e-12, "warmup": 1}, "updates": 50, "validate_every": 1, "patience": 3}
     run = make_run("still", training=still)
     make_tokenizer(load_config(run))
@@ -214,9 +214,9 @@ def test_early_stopping_ends_a_run_that_no_longer_improves(make_run: MakeRun) ->
 
 @pytest.mark.parametrize(("average", "keep"), [(1, 1), (2, 1), (1, 5)])
 def test_a_run_that_waited_in_vain_ends_with_what_was_best(make_run: MakeRun, average: int, keep: int) -> None:
-    """With patience, the final model is of the lowest dev loss, which need not be where a checkpoint was due."""
+    """With patience, the final model has the lowest dev loss, even if no checkpoint was due at that update."""
     ends = {"updates": 50, "validate_every": 1, "patience": 6, "checkpoint_every": 2, "keep": keep, "average": average}
-    ends |= {"schedule": {"peak": 0.01, "warmup": 1}}  # else all checkpoints are nearly the same
+    ends |= {"schedule": {"peak": 0.01, "warmup": 1}}  # otherwise all checkpoints would be nearly the same
     run = load_config(make_run("best", training=ends))
     tokenizer = make_tokenizer(run)
     corpus = TokenizedCorpus(read_corpus(run.data.train), tokenizer, run.data.max_tokens)
@@ -236,7 +236,7 @@ def test_a_run_that_waited_in_vain_ends_with_what_was_best(make_run: MakeRun, av
 
 @pytest.mark.parametrize("end", [{"updates": 4}, {"updates": 50, "patience": 3}])
 def test_a_run_that_has_ended_stays_as_it_is(make_run: MakeRun, end: dict[str, int]) -> None:
-    """Resumed again and again it learns nothing more, and its figures still belong to its weights."""
+    """Resumed after its end, it learns nothing, and files stay; leftovers go, and another average is computed."""
     still = {"schedule": {"peak": 1e-12, "warmup": 1}, "validate_every": 1, "checkpoint_every": 2, "average": 2}
     run = load_config(make_run("ended", training=still | end))
     make_tokenizer(run)
@@ -253,7 +253,7 @@ def test_a_run_that_has_ended_stays_as_it_is(make_run: MakeRun, end: dict[str, i
 
 
 def test_plateaus_lower_the_learning_rate_and_survive_a_kill(make_run: MakeRun) -> None:
-    """A dev loss that stands still lowers the rate once for every two validations, resumed or not."""
+    """A dev loss that does not improve lowers the rate after every two validations, resumed or not."""
     schedule = {"kind": "plateau", "peak": 1e-12, "warmup": 1, "patience": 2}
     run = load_config(make_run("flat", training={"schedule": schedule, "updates": 7, "validate_every": 1}))
     make_tokenizer(run)
@@ -264,7 +264,7 @@ def test_plateaus_lower_the_learning_rate_and_survive_a_kill(make_run: MakeRun) 
 
 
 def test_a_time_budget_ends_with_a_final_checkpoint_and_can_be_continued(make_run: MakeRun) -> None:
-    """`--minutes` ends a run early; `--resume` goes on to the end from there."""
+    """`--minutes` ends a run early; `--resume` continues it from there to the end."""
     run = load_config(make_run("short", training={"updates": 9}))
     make_tokenizer(run)
     assert load_checkpoint(train(run, minutes=0)).progress.update == 1
@@ -272,7 +272,7 @@ def test_a_time_budget_ends_with_a_final_checkpoint_and_can_be_continued(make_ru
 
 
 def test_an_earlier_run_is_never_overwritten(make_run: MakeRun) -> None:
-    """A folder with checkpoints is refused unless the run is to be resumed, and by another config in any case."""
+    """A folder with checkpoints is refused unless the run is resumed, and always if the config is another one."""
     run = make_run("run", training={"updates": 2})
     make_tokenizer(load_config(run))
     train(load_config(run))
@@ -284,14 +284,14 @@ def test_an_earlier_run_is_never_overwritten(make_run: MakeRun) -> None:
 
 
 def test_output_that_cannot_be_written_is_found_before_all_work(make_run: MakeRun, tmp_path: Path) -> None:
-    """And not at the first checkpoint, which may be an hour later."""
+    """Otherwise, the error would come with the first checkpoint, perhaps an hour later."""
     (tmp_path / "run").touch()
     with pytest.raises(CheckpointError, match="run: cannot be written to: Not a directory"):
         train(load_config(make_run("run", training={"updates": 2})))
 
 
 def test_final_model_without_checkpoints_is_never_overwritten(make_run: MakeRun) -> None:
-    """As `unpack` makes one, or somebody who wants the room."""
+    """`unpack` makes such a model, and so does deleting checkpoints to save space."""
     run = load_config(make_run("run", training={"updates": 2}))
     make_tokenizer(run)
     final = train(run)
@@ -303,7 +303,7 @@ def test_final_model_without_checkpoints_is_never_overwritten(make_run: MakeRun)
 
 
 def test_another_corpus_is_not_gone_on_with(make_run: MakeRun) -> None:
-    """Its order is another one: some sentences would be read twice in a pass, and some never."""
+    """It would have another order: some sentences would be read twice in a pass, and some never."""
     run = load_config(make_run("run", training={"updates": 2}))
     make_tokenizer(run)
     train(run)
@@ -315,7 +315,7 @@ def test_another_corpus_is_not_gone_on_with(make_run: MakeRun) -> None:
 
 
 def test_a_corpus_whose_sentences_weigh_otherwise_is_another_one(make_run: MakeRun, tmp_path: Path) -> None:
-    """The file of their gains is named in the configuration, and what it holds is not."""
+    """The configuration names the file of their gains, but not its contents."""
     gains = tmp_path / "gains"
     run = load_config(make_run("run", training={"updates": 2, "emphasis": {"gains": str(gains)}}))
     make_tokenizer(run)
@@ -329,7 +329,7 @@ def test_a_corpus_whose_sentences_weigh_otherwise_is_another_one(make_run: MakeR
 
 @pytest.mark.usefixtures("one_thread")
 def test_stop_in_between_changes_no_average(make_run: MakeRun) -> None:
-    """The final model is of the same checkpoints, whenever a run was stopped and gone on with."""
+    """The final model is averaged from the same checkpoints, whenever a run was stopped and resumed."""
     settings = {"checkpoint_every": 3, "keep": 1, "average": 3}
     whole, stopped = (load_config(make_run(name, training=settings | {"updates": 12})) for name in ("whole", "stopped"))
     make_tokenizer(whole)
@@ -340,7 +340,7 @@ def test_stop_in_between_changes_no_average(make_run: MakeRun) -> None:
 
 
 def test_pairs_beyond_the_position_table_are_left_out(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are context only, whatever `max_tokens` is; of training and of the dev loss, which is told."""
+    """They are only context, in training and for the dev loss, whatever `max_tokens` is; notices say so."""
     settings = {"epochs": 1, "updates": None}
     run = load_config(make_run("short", backbone=BACKBONE | {"max_length": 12}, training=settings))
     make_tokenizer(run)
@@ -354,7 +354,7 @@ def test_pairs_beyond_the_position_table_are_left_out(make_run: MakeRun, capsys:
 
 
 def test_pairs_with_too_much_context_are_counted(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of each document the first sentence alone has none; where nothing is left out, nothing is told."""
+    """Only the first sentence of each document has no context; if no pairs are left out, there is no notice."""
     values: dict[str, Any] = {"architecture": {"kind": "doc_transformer"}}
     whole = load_config(make_run("whole", training={"step": "joint", "updates": 1}, **values))
     make_tokenizer(whole)
@@ -368,7 +368,7 @@ def test_pairs_with_too_much_context_are_counted(make_run: MakeRun, capsys: pyte
 
 
 def test_a_corpus_too_small_for_an_update_is_an_error(make_run: MakeRun) -> None:
-    """An update that takes more batches than the corpus has is refused instead of looping for ever."""
+    """An update that needs more batches than the corpus has is refused, instead of looping for ever."""
     run = load_config(make_run("small", training={"updates": 2, "accumulation": 10_000}))
     make_tokenizer(run)
     with pytest.raises(ConfigError, match="batches"):

@@ -24,7 +24,7 @@ from tests.support.training import train
 def test_curves_have_loss_bleu_and_contrastive_accuracy(
     make_run: Callable[..., Path], corpus: dict[str, str], tmp_path: Path
 ) -> None:
-    """Each validation writes dev loss, BLEU of the first documents and contrastive accuracy, and the loss falls."""
+    """Each validation writes dev loss, BLEU on the first documents and contrastive accuracy, and the loss falls."""
     item = {"document": "d", "position": 0, "pronoun": "p", "context_source": [], "context_target": []}
     item |= {"source": "kaa sea", "target": "kao seo", "contrastive": ["nio nio nio"]}
     contrastive = tmp_path / "set.jsonl"
@@ -48,7 +48,7 @@ def test_curves_have_loss_bleu_and_contrastive_accuracy(
 
 
 def test_the_dev_loss_is_that_which_evaluation_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mean over tokens, however they stand in batches, without label smoothing, and with the real context."""
+    """It is the mean over tokens, however they are batched, without label smoothing, and with real context."""
     monkeypatch.setattr(validation, "BUDGET", 40)
     folder, read = make_checkpoint(tmp_path / "checkpoint"), documents()
     model, corpus = load_model(load_checkpoint(folder)), TokenizedCorpus(read, load_checkpoint(folder).tokenizer, 64)
@@ -60,7 +60,7 @@ def test_the_dev_loss_is_that_which_evaluation_finds(tmp_path: Path, monkeypatch
 def test_a_run_without_dev_sets_trains_in_silence(
     make_run: Callable[..., Path], corpus: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without dev sets there are no figures, and nothing fails for want of them."""
+    """Without dev sets there are no figures, and nothing fails."""
     config = load_config(make_run(data={"train": corpus}, training={"updates": 2, "validate_every": 1}))
     make_tokenizer(config)
     assert train(config).is_dir()
@@ -72,7 +72,7 @@ def test_a_run_without_dev_sets_trains_in_silence(
 def test_an_item_that_is_too_long_is_found_before_training(
     make_run: Callable[..., Path], corpus: dict[str, str], tmp_path: Path
 ) -> None:
-    """A run must not train until its first validation only to end there, and there again each time it is resumed."""
+    """Otherwise, a run would train until its first validation, and end there each time it is resumed."""
     item = {"document": "d7", "position": 0, "pronoun": "p", "context_source": [], "context_target": []}
     item |= {"source": "kaa sea", "target": "kao seo", "contrastive": ["nio " * 64]}
     contrastive = tmp_path / "set.jsonl"
@@ -89,7 +89,7 @@ def test_an_item_that_is_too_long_is_found_before_training(
 def test_a_dev_sentence_that_is_too_long_is_translated_in_parts(
     make_run: Callable[..., Path], corpus: dict[str, str], tmp_path: Path, text: str
 ) -> None:
-    """As in the service: of clauses, of words, and of a part of a word where there is nothing else to divide at."""
+    """As in the service, it is divided into clauses, or words, or, if nothing else is possible, within a word."""
     dev = {side: tmp_path / f"dev.{side}" for side in ("source", "target")}
     dev["source"].write_text(f"kaa\n{text}\n", encoding="utf-8")
     dev["target"].write_text("kao\nkao\n", encoding="utf-8")
@@ -104,12 +104,12 @@ def test_a_dev_sentence_that_is_too_long_is_translated_in_parts(
 
 @pytest.mark.parametrize(("wanted", "documents"), [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (100, 3)])
 def test_so_many_sentences_are_translated_in_whole_documents(wanted: int, documents: int) -> None:
-    """No more documents than it takes, and none where none is to be translated."""
+    """No more documents are translated than are needed, and none if no sentences are wanted."""
     assert len(_first([Document((Sentence("kaa"),) * 4)] * 3, wanted)) == documents
 
 
 def test_a_dev_set_of_nothing_is_named(make_run: Callable[..., Path], corpus: dict[str, str], tmp_path: Path) -> None:
-    """It is the dev set that has no sentence, and not the training corpus."""
+    """The error names the dev set, not the training corpus."""
     dev = {side: tmp_path / f"dev.{side}" for side in ("source", "target")}
     for file in dev.values():
         file.write_text("\n\n", encoding="utf-8")
