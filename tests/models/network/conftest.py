@@ -79,14 +79,14 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["pre", "post"])
 def norm(request: pytest.FixtureRequest) -> Norm:
-    """Both places of the norms."""
+    """Both positions of the norms, in turn."""
     order: Norm = request.param
     return order
 
 
 @pytest.fixture(scope="session")
 def make_document() -> MakeDocument:
-    """A document of random words."""
+    """Make documents of random words."""
 
     def make(seed: int, sentences: int = 5) -> Document:
         chooser = random.Random(seed)
@@ -109,13 +109,13 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory, make_document: MakeDocum
 
 @pytest.fixture(scope="session")
 def make_corpus(tokenizer: Tokenizer) -> Callable[..., TokenizedCorpus]:
-    """Tokenized documents."""
+    """Make a corpus of tokenized documents."""
     return lambda *documents: TokenizedCorpus(documents, tokenizer, BACKBONE.max_length)
 
 
 @pytest.fixture
 def make_model(tokenizer: Tokenizer) -> MakeModel:
-    """A model in evaluation mode; every parameter is random, those that start at zero or one too."""
+    """Make a model in evaluation mode; all parameters are random, even those that usually start at zero or one."""
 
     def make(
         architecture: ArchitectureConfig,

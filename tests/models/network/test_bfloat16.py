@@ -1,4 +1,4 @@
-"""What emulates bfloat16 is not taken for what computes in it."""
+"""A device that only emulates bfloat16 is not taken for one that computes in it."""
 
 from contextlib import nullcontext
 
@@ -14,7 +14,7 @@ GPU = torch.device("cuda")
 
 @pytest.mark.parametrize(("major", "computes"), [(7, False), (8, True)])
 def test_gpu_before_ampere_has_none(major: int, computes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By torch a T4 supports it, by emulation; `auto` is float32 there, to train and to serve."""
+    """Torch says that a T4 supports bfloat16, but it is emulated; `auto` means float32 there."""
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device", nullcontext)
@@ -29,7 +29,7 @@ def test_gpu_before_ampere_has_none(major: int, computes: bool, monkeypatch: pyt
     "error", [torch.AcceleratorError("CUDA error: invalid device ordinal\nhint"), AssertionError("Invalid device id")]
 )
 def test_gpu_that_is_not_there_is_said_to_be_none(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine with one GPU has no `cuda:1`: that is the user's to mend, with `auto` as with any other type."""
+    """A machine with one GPU has no `cuda:1`: with `auto`, too, this is an error that the user can fix."""
 
     def refuse(_device: torch.device) -> nullcontext[None]:
         raise error

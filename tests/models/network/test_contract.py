@@ -1,4 +1,4 @@
-"""What holds for every architecture, on pre-norm and post-norm backbones."""
+"""Properties of every architecture, on pre-norm and post-norm backbones."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,17 +39,17 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 
 @pytest.fixture
 def batch(corpus: TokenizedCorpus, model: TranslationModel) -> Batch:
-    """All sentences of two documents, the first ones of each included."""
+    """All sentences of two documents, including the first ones."""
     return corpus.batch(range(10), model.architecture)
 
 
 def apart(batch: Batch) -> Batch:
-    """The batch with each sentence on its own, as if none left anything to the next."""
+    """The batch with each sentence by itself, as if none left a memory to the next."""
     return replace(batch, turns=())
 
 
 def history(model: TranslationModel, corpus: TokenizedCorpus, index: int) -> list[int]:
-    """A sentence of the corpus, after those that leave something to it."""
+    """The indices of a sentence of the corpus, and of those before it on whose memories it depends."""
     first = int(corpus.first[index])
     least, _ = model.architecture.window.around(index - first)
     return list(range(first + least, index + 1)) if model.architecture.recurrent else [index]
@@ -57,13 +57,13 @@ def history(model: TranslationModel, corpus: TokenizedCorpus, index: int) -> lis
 
 @torch.no_grad()
 def stepwise(model: TranslationModel, tokens: Tensor, state: State, sizes: list[int]) -> Tensor:
-    """Log-probabilities when so many tokens are decoded at a time."""
+    """Log-probabilities if so many tokens are decoded at a time."""
     parts = [model.logits(model.decode(part, state)) for part in tokens.split(sizes, dim=1)]
     return torch.cat(parts, dim=1).log_softmax(-1)
 
 
 def assert_close(one: Tensor, other: Tensor, mask: Tensor | None = None) -> None:
-    """Equal within the tolerance, where the mask is true."""
+    """Check that values are equal within the tolerance where the mask is true."""
     difference = (one - other).abs().amax(-1)
     assert (difference if mask is None else difference[mask]).max() < TOLERANCE
 
@@ -89,7 +89,7 @@ def test_step_by_step_is_the_whole_sequence(model: TranslationModel, batch: Batc
 def test_step_by_step_is_the_whole_beyond_a_block_of_the_cache(
     model: TranslationModel, corpus: TokenizedCorpus
 ) -> None:
-    """A cache that has grown several times still holds all that came before."""
+    """A cache that has grown several times still holds everything before."""
     long = torch.randint(4, 40, (2, 75), generator=torch.Generator().manual_seed(1))
     batch = replace(apart(corpus.batch([3, 4], model.architecture)), target=pad(long, (1, 0), value=BOS))
     tokens = target_of(batch)[:, :-1]
@@ -97,7 +97,7 @@ def test_step_by_step_is_the_whole_beyond_a_block_of_the_cache(
 
 
 def test_reordered_hypotheses_go_on_from_their_own_past(model: TranslationModel, batch: Batch) -> None:
-    """After a beam was widened, mixed and rid of sentences, each hypothesis is as if it had been decoded whole."""
+    """After a beam has widened, been reordered and lost sentences, each hypothesis is as if decoded in one pass."""
     generator = torch.Generator().manual_seed(3)
     sentences, everyone, width = torch.arange(10), torch.arange(10), 1
     state = model.start(batch, cached=True)
@@ -117,7 +117,7 @@ def test_reordered_hypotheses_go_on_from_their_own_past(model: TranslationModel,
 
 
 def test_batched_is_alone(model: TranslationModel, corpus: TokenizedCorpus, batch: Batch) -> None:
-    """A sentence's outputs do not depend on its batch mates, nor on how long they or their contexts are."""
+    """A sentence's outputs do not depend on others in the batch, nor on how long these or their contexts are."""
     together = outputs(model, batch)
     for index in range(10):
         alone = outputs(model, corpus.batch(history(model, corpus, index), model.architecture))[-1]
@@ -126,7 +126,7 @@ def test_batched_is_alone(model: TranslationModel, corpus: TokenizedCorpus, batc
 
 
 def test_padding_changes_nothing(model: TranslationModel, batch: Batch) -> None:
-    """Padding after source, target and context tokens is as if it were not there."""
+    """Padding after source, target and context tokens makes no difference."""
     context = {name: pad(tensor, (0, 3), value=PAD) for name, tensor in batch.context.items()}
     source, target = pad(batch.source, (0, 4), value=PAD), pad(target_of(batch), (0, 2), value=PAD)
     padded = Batch(source, target, context, batch.turns)
@@ -135,7 +135,7 @@ def test_padding_changes_nothing(model: TranslationModel, batch: Batch) -> None:
 
 
 def test_nothing_leaks_from_the_future_of_the_target(model: TranslationModel, batch: Batch) -> None:
-    """Other tokens from some position on leave all outputs before it as they were."""
+    """Changing tokens from some position on leaves all outputs before it as they were."""
     batch = apart(batch)
     target = target_of(batch).clone()
     before = outputs(model, batch)
@@ -146,7 +146,7 @@ def test_nothing_leaks_from_the_future_of_the_target(model: TranslationModel, ba
 
 
 def test_context_is_what_the_window_holds(model: TranslationModel, make_corpus: Make, make_document: Make) -> None:
-    """A sentence around the current one changes the output within the window, and does not outside of it."""
+    """Changing a sentence inside the window changes the output; changing one outside does not."""
     document, position = make_document(5, 7), 5
     first, end = model.architecture.window.around(position)
 
@@ -165,7 +165,7 @@ def test_context_is_what_the_window_holds(model: TranslationModel, make_corpus: 
 def test_a_sentence_of_another_document_is_never_read(
     model: TranslationModel, make_corpus: Make, make_document: Make
 ) -> None:
-    """Whatever the documents before and after are, a document's sentences are translated alike."""
+    """Whatever the documents before and after it are, a document's sentences have the same outputs."""
     first, middle, last = (make_document(seed, 3) for seed in range(3))
     one = make_corpus(first, middle, last)
     other = make_corpus(changed(first, 2), middle, changed(last, 0))
@@ -177,7 +177,7 @@ def test_a_sentence_of_another_document_is_never_read(
 def test_no_context_is_what_the_architecture_declares(
     model: TranslationModel, make_corpus: Make, make_document: Make
 ) -> None:
-    """`backbone`: an only sentence is translated by the sentence model, to the bit; `module`: by the null input."""
+    """A sentence without context gets the sentence model's output, to the bit (`backbone`), or a null input's."""
     document = make_document(1, sentences=1)
     corpus = make_corpus(document)
     first = corpus.batch([0], model.architecture)
@@ -195,7 +195,7 @@ def test_no_context_is_what_the_architecture_declares(
 def test_step_two_moves_exactly_what_is_declared(
     make_model: Make, architecture: ArchitectureConfig, norm: Norm, corpus: TokenizedCorpus
 ) -> None:
-    """Updates with dropout after `freeze` leave every other tensor bit-identical, and move all that are declared."""
+    """After `freeze`, updates with dropout change all tensors that are declared, and none of the others."""
     model = make_model(architecture, norm=norm, dropout=0.2, scramble=False).train()
     model.freeze()
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
@@ -212,7 +212,7 @@ def test_step_two_moves_exactly_what_is_declared(
 
 
 def test_the_end_of_the_target_is_where_the_sentence_ends(model: TranslationModel, batch: Batch) -> None:
-    """Losses count the end of sentence and nothing after it."""
+    """Losses include the end of sentence, and nothing after it."""
     target = target_of(batch)
     losses = token_losses(model, batch)
     assert torch.equal(losses.gt(0), target[:, 1:].ne(PAD))

@@ -28,7 +28,7 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 def test_a_translations_score_is_what_the_model_gives_it(
     make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus, options: SearchOptions
 ) -> None:
-    """Scored in one pass with the same context, each translation has the log-probability that search found."""
+    """Scored in one pass in the same context, each translation has the log-probability that search found."""
     model = make_model(architecture)
     batch = corpus.batch(range(10), model.architecture)
     options = SearchOptions(options.beam_size, options.n_best, min_length=0)
@@ -49,7 +49,7 @@ def test_a_translations_score_is_what_the_model_gives_it(
 def test_translations_do_not_depend_on_batch_mates(
     make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus, options: SearchOptions
 ) -> None:
-    """A sentence is translated in a batch as it is alone."""
+    """A sentence has the same translation in a batch as alone."""
     model = make_model(architecture)
     together = search(ModelDecoder(model), corpus.batch(range(10), model.architecture), options, [12] * 10)
     for index, hypotheses in enumerate(together):
@@ -61,7 +61,7 @@ def test_translations_do_not_depend_on_batch_mates(
 def test_drafts_change_no_translation(
     make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus
 ) -> None:
-    """Perfect, shortened, changed, made up or missing, in one batch: tokens, scores and memories are as without."""
+    """With perfect, cut, changed, made-up and missing drafts in one batch, tokens, scores and memories are the same."""
     model = make_model(architecture)
     decoder, options = ModelDecoder(model), SearchOptions(1)
     batch = corpus.batch(range(10), model.architecture)

@@ -9,7 +9,7 @@ from models.network.layers import ACTIVATIONS, Attention, Residual, final_norm, 
 
 
 def test_attention_is_the_papers() -> None:
-    """softmax(Q K^T / sqrt(d)) V in each head (Vaswani et al. 2017, eq. 1), then the output projection."""
+    """It is softmax(Q K^T / sqrt(d)) V in each head (Vaswani et al. 2017, eq. 1), then the output projection."""
     torch.manual_seed(1)
     attention, x, memory = Attention(8, 2), torch.randn(3, 4, 8), torch.randn(3, 5, 8)
     keys, values = (part.view(3, 5, 2, 4) for part in attention.key_value(memory).split(8, -1))
@@ -29,7 +29,7 @@ def test_hypotheses_share_the_keys_of_their_sentence() -> None:
 
 
 def test_a_causal_query_sees_itself_and_what_is_before() -> None:
-    """Changing a later key changes no earlier output."""
+    """Changing later keys does not change earlier outputs."""
     torch.manual_seed(1)
     attention, x = Attention(8, 2), torch.randn(1, 4, 8)
     other = x.clone()
@@ -42,7 +42,7 @@ def test_a_causal_query_sees_itself_and_what_is_before() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 @pytest.mark.parametrize("training", [True, False])
 def test_the_last_queries_see_what_they_see_among_all(count: int, training: bool) -> None:
-    """However many there are, in training and in inference, which compute them in other ways."""
+    """This holds for any number of queries, in training and in inference, which compute them in different ways."""
     torch.manual_seed(1)
     attention, x = Attention(8, 2), torch.randn(1, 4, 8)
     with torch.inference_mode(not training):
@@ -52,7 +52,7 @@ def test_the_last_queries_see_what_they_see_among_all(count: int, training: bool
 
 
 def test_a_memory_may_have_another_width() -> None:
-    """Keys and values can come from states that are wider than the model."""
+    """Keys and values can be computed from states that are wider than the model."""
     attention = Attention(8, 2, memory_width=12)
     assert attention(torch.randn(1, 3, 8), *attention.keys_values(torch.randn(1, 5, 12))).shape == (1, 3, 8)
 
@@ -74,7 +74,7 @@ def test_only_a_pre_norm_stack_is_closed_by_a_norm() -> None:
     ("name", "value"), [("relu", 0.0), ("gelu", -0.158655), ("gelu_tanh", -0.158808), ("swish", -0.268941)]
 )
 def test_activations_are_those_of_ctranslate2(name: Activation, value: float) -> None:
-    """Each has its published value at -1, and CTranslate2 has its like."""
+    """Each has its published value at -1, and CTranslate2 has the same activation."""
     assert ACTIVATIONS[name](torch.tensor(-1.0)).item() == pytest.approx(value, abs=1e-6)
     names = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "swish": "SWISH"}
     assert names[name] in common_spec.Activation.__members__

@@ -1,4 +1,4 @@
-"""Architectures say which of their modules are gates and which attend to neighbouring sentences."""
+"""Architectures declare which of their modules are gates, and which attend to other sentences."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -37,7 +37,7 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 
 
 def read(corpus: TokenizedCorpus, model: Any, indices: list[int]) -> tuple[list[Example], Batch]:
-    """Sentences as the architecture selects what it reads, and their batch."""
+    """Examples with the context that the architecture reads, and their batch."""
     reader = model.architecture
     return [reader.select(corpus.example(i, reader)) for i in indices], corpus.batch(indices, reader)
 
@@ -50,7 +50,7 @@ def hidden(model: Any, batch: Batch) -> Tensor:
 
 
 def test_watching_changes_nothing(make_model: Make, corpus: TokenizedCorpus, architecture: ArchitectureConfig) -> None:
-    """A network gives the same while it is watched, and afterwards nothing watches it."""
+    """A network gives the same results while it is watched, and no hooks are left afterwards."""
     model = make_model(architecture)
     examples, batch = read(corpus, model, list(range(SENTENCES)))
     watched = [*model.architecture.gates(batch), *model.architecture.context_attentions(examples, batch)]
@@ -64,7 +64,7 @@ def test_watching_changes_nothing(make_model: Make, corpus: TokenizedCorpus, arc
 def test_what_is_watched_is_where_the_batch_is(
     make_model: Make, corpus: TokenizedCorpus, architecture: ArchitectureConfig
 ) -> None:
-    """On a GPU nothing of it is computed with what is on the CPU."""
+    """On a GPU, no tensors on the CPU are mixed in."""
     reader = make_model(architecture).architecture
     examples = [reader.select(corpus.example(index, reader)) for index in range(SENTENCES)]
     batch = corpus.batch(range(SENTENCES), reader).to(torch.device("meta"))
@@ -76,7 +76,7 @@ def test_what_is_watched_is_where_the_batch_is(
 def test_gates_do_not_see_padding(
     make_model: Make, corpus: TokenizedCorpus, architecture: ArchitectureConfig, norm: Norm
 ) -> None:
-    """The gates of a batch are those of its sentences one by one, from 0 to 1, without any of padding."""
+    """The gates of a batch are those of its single sentences, between 0 and 1, without any for padding."""
     model = make_model(architecture, norm=norm)
 
     def gates(indices: list[int]) -> list[Tensor]:
@@ -109,7 +109,7 @@ def test_closed_gates_shut_out_the_context(
     norm: Norm,
     request: pytest.FixtureRequest,
 ) -> None:
-    """Where gates give the context no weight, what stands before makes no difference; where they do, it does."""
+    """If gates give the context no weight, the preceding sentence makes no difference; otherwise it does."""
     model = make_model(with_bert(config, request), norm=norm)
     document = make_document(3, 2)
     other = Document((Sentence("fed dad cab", document.sentences[0].target), document.sentences[1]))
@@ -117,7 +117,7 @@ def test_closed_gates_shut_out_the_context(
     length = int(target_of(batches[0])[1].ne(PAD).sum()) - 1
 
     def second(*, closed: bool) -> list[Tensor]:
-        """The hidden states of the second sentence, after either first one."""
+        """The hidden states of the second sentence after each of the first ones."""
         found = []
         for batch in batches:
             with ExitStack() as stack:
@@ -135,7 +135,7 @@ def test_closed_gates_shut_out_the_context(
 def test_weights_are_those_that_attention_mixes_by(
     make_model: Make, corpus: TokenizedCorpus, architecture: ArchitectureConfig, norm: Norm
 ) -> None:
-    """Values mixed by the weights, and projected, are what fused attention gives."""
+    """Values averaged by the weights, and projected, are what fused attention gives."""
     model = make_model(architecture, norm=norm)
     examples, batch = read(corpus, model, list(range(SENTENCES)))
     outputs: list[tuple[Tensor, Tensor]] = []
@@ -158,7 +158,7 @@ def test_weights_are_those_that_attention_mixes_by(
 def test_each_key_belongs_to_a_sentence(
     make_model: Make, corpus: TokenizedCorpus, architecture: ArchitectureConfig
 ) -> None:
-    """All weight goes to keys that are there, as many for each sentence as it has tokens, perhaps with its end."""
+    """All weight is on real keys, of which each sentence has as many as tokens, or one more for its end."""
     model = make_model(architecture)
     examples, batch = read(corpus, model, list(range(SENTENCES)))
     watched = model.architecture.context_attentions(examples, batch)
@@ -170,7 +170,7 @@ def test_each_key_belongs_to_a_sentence(
 
 
 def check_places(attention: WatchedAttention, example: Example, weights: Tensor, places: Tensor) -> None:
-    """Every sentence that is read has its tokens among the keys of a row that have weight."""
+    """Check that each sentence has as many keys with weight in a row as it has tokens, or one more for its end."""
     found = places[weights > 0].tolist()
     texts = example.own or example
     before = example.translations if attention.part.endswith("target context") else texts.preceding

@@ -1,4 +1,4 @@
-"""Parameter counts are those that the shapes of the papers give."""
+"""Parameter counts are those of the papers."""
 
 from models.config import BackboneConfig, DocTransformerConfig, SentenceConfig
 from models.network.model import TranslationModel
@@ -6,7 +6,7 @@ from models.network.parameters import count_parameters
 
 
 def test_sentence_model_has_the_published_size() -> None:
-    """Transformer-base with a shared vocabulary of 37,000 has the 63 million parameters of Vaswani et al. 2017."""
+    """Transformer-base with a shared vocabulary of 37,000 has 63 million parameters, as in Vaswani et al. 2017."""
     parts = count_parameters(TranslationModel(BackboneConfig(), SentenceConfig(), 37_000, 37_000))
     assert round(sum(part.frozen for part in parts) / 1e6) == 63
     assert not any(part.trained for part in parts)
@@ -24,7 +24,7 @@ def test_each_context_attention_has_four_projections_a_gate_and_a_norm() -> None
 
 
 def test_a_run_that_unfreezes_leaves_nothing_as_it_is() -> None:
-    """Step three trains backbone and context modules together."""
+    """In step three, backbone and context modules are all trained."""
     model = TranslationModel(BackboneConfig(), DocTransformerConfig(), 100, 100)
     parts = count_parameters(model, unfreeze=True)
     assert sum(part.trained for part in parts) == sum(parameter.numel() for parameter in model.parameters())

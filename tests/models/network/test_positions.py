@@ -1,4 +1,4 @@
-"""Where a token stands, as a row of sinusoids."""
+"""Position encodings, as rows of sinusoids."""
 
 import math
 
@@ -20,13 +20,13 @@ def test_positions_are_sines_then_cosines_from_one() -> None:
 
 
 def test_those_of_marian_are_those_of_transformers() -> None:
-    """From 0, with the timescales of the paper."""
+    """Marian's positions count from 0, with the timescales of the paper."""
     theirs = MarianSinusoidalPositionalEmbedding(300, 64)
     assert torch.allclose(marian_positions(300, 64), theirs.create_weight(), atol=1e-6)
 
 
 def test_a_backbone_has_the_one_that_it_asks_for() -> None:
-    """As long as its most tokens, if nobody asks for another length."""
+    """The table is as long as `max_length`, unless another length is asked for."""
     shape = BackboneConfig(width=8, max_length=16)
     assert torch.equal(position_table(shape), sinusoidal_positions(16, 8))
     of_marian = shape.model_copy(update={"positions": "marian"})

@@ -1,10 +1,10 @@
-"""What was used longest ago goes first."""
+"""The least recently used values are dropped first."""
 
 from models.network.recent import Recent
 
 
 def test_values_are_kept_up_to_the_limit() -> None:
-    """A new value makes room for itself; one that was used counts as new; a key has one value."""
+    """A new value drops others to make room; one that was read counts as new; a key has one value."""
     recent: Recent[str, str] = Recent(10)
     for key in "abc":
         recent.put(key, key.upper(), 3)
@@ -16,7 +16,7 @@ def test_values_are_kept_up_to_the_limit() -> None:
 
 
 def test_what_is_too_large_is_not_kept() -> None:
-    """It makes the others go, and itself."""
+    """It drops all others, and then itself."""
     recent: Recent[int, str] = Recent(10)
     recent.put(1, "small", 1)
     recent.put(2, "large", 11)

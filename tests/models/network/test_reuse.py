@@ -1,4 +1,4 @@
-"""With states of context that were kept, every architecture answers as without them."""
+"""With kept states of the context, every architecture gives the same answers as without them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ COMPUTE_TYPES = [
 ]
 SENTENCES = 10
 CALLS = st.lists(st.lists(st.integers(0, SENTENCES - 1), min_size=1, max_size=4), min_size=2, max_size=4)
-"""Sentences that are asked for together, one call after the other: any of any document, again or for the first time."""
+"""Calls for several sentences each: any of any document, again or for the first time."""
 
 
 @pytest.fixture(scope="module")
 def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
-    """Two documents of five sentences; one thread, for models as small as these."""
+    """Two documents of five sentences; also sets one thread, for models this small."""
     torch.set_num_threads(1)
     built: TokenizedCorpus = make_corpus(*(make_document(seed) for seed in range(2)))
     return built
@@ -47,7 +47,7 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 
 @pytest.fixture(params=COMPUTE_TYPES)
 def model(make_model: Make, architecture: ArchitectureConfig, request: pytest.FixtureRequest) -> TranslationModel:
-    """Each architecture as it serves."""
+    """Each architecture as it is served."""
     built: TranslationModel = make_model(architecture, width=32, feed_forward=64)
     prepare(built, int8=request.param == "int8")
     if (encoder := built.architecture.pretrained) is not None:
@@ -63,23 +63,23 @@ class OneByOne:
 
     @property
     def wordpiece(self) -> WordPiece:
-        """The encoder's."""
+        """The encoder's tokenizer."""
         return self.encoder.wordpiece
 
     def states(self, tokens: Tensor) -> Tensor:
-        """The encoder's, (B, M, E), of padded ids (B, M)."""
+        """The encoder's states (B, M, E) of padded ids (B, M)."""
         lengths = tokens.ne(0).sum(1).tolist()
         each = [self.encoder.states(row[None, :length])[0] for row, length in zip(tokens, lengths, strict=True)]
         return torch.stack([F.pad(own, (0, 0, 0, tokens.size(1) - len(own))) for own in each])
 
 
 def asked(example: Example, model: TranslationModel) -> TokenizedRequest:
-    """A sentence in the context that is read of it."""
+    """A sentence, with as much of its context as is read."""
     return TokenizedRequest(model.architecture.select(example), 8)
 
 
 def forget(model: TranslationModel) -> None:
-    """Let nothing be kept."""
+    """Clear all caches."""
     for kept in model.architecture.caches():
         kept.clear()
 
@@ -89,7 +89,7 @@ def forget(model: TranslationModel) -> None:
 def test_whatever_was_asked_before_answers_are_those_of_a_cold_engine(
     model: TranslationModel, corpus: TokenizedCorpus, calls: list[list[int]], limit: int
 ) -> None:
-    """The same words and the same scores within a thousandth, whether all states have room in the cache or few."""
+    """Words are the same, and scores within a thousandth, whether the cache has room for all states or few."""
     if model.architecture.cache is not None:
         model.architecture.cache = StateCache(limit)
     options = SearchOptions(1, min_length=2)
@@ -104,7 +104,7 @@ def test_whatever_was_asked_before_answers_are_those_of_a_cold_engine(
 
 
 def test_a_sentence_that_is_asked_again_encodes_no_context(model: TranslationModel, corpus: TokenizedCorpus) -> None:
-    """All of its context is found, where any is kept."""
+    """All of its context is found in the cache, if the architecture keeps any."""
     example = corpus.example(4, model.architecture)
     engine = TorchEngine(model)
     engine.translate([asked(example, model)], SearchOptions(1))
@@ -118,7 +118,7 @@ def test_a_sentence_that_is_asked_again_encodes_no_context(model: TranslationMod
 def test_training_neither_uses_nor_fills_a_cache(
     make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus
 ) -> None:
-    """After an update the dev loss is that of the new weights, though states of the old ones had been kept."""
+    """After an update, the dev loss is that of the new weights, although states of the old ones had been kept."""
     model: TranslationModel = make_model(architecture)
     before = mean_loss(model, corpus)
     assert mean_loss(model, corpus) == pytest.approx(before, abs=1e-5)

@@ -6,12 +6,12 @@ from models.search.running import staying
 
 
 def words(rows: int, length: int, value: float = 0.0) -> torch.Tensor:
-    """What so many words of so many rows leave, numbered by row: (R, T, X)."""
+    """States (R, T, X) of so many words of so many rows, whose values are the numbers of the rows plus `value`."""
     return (torch.arange(rows) + value)[:, None, None].expand(rows, length, 4).clone()
 
 
 def test_a_cache_gives_back_all_that_it_was_given() -> None:
-    """What words of several calls have left comes back in order, across the blocks by which the cache grows."""
+    """States from several calls come back in order, even beyond the blocks by which the cache grows."""
     state = State({}, cached=True)
     parts = [words(3, length, length / 100) for length in (1, ROOM, 5, 3 * ROOM)]
     for count, part in enumerate(parts, 1):
@@ -20,7 +20,7 @@ def test_a_cache_gives_back_all_that_it_was_given() -> None:
 
 
 def test_without_a_cache_nothing_is_kept() -> None:
-    """A whole target is decoded at once: what is given is what comes back."""
+    """If a whole target is decoded at once, only the given states come back."""
     state = State({})
     state.extend("keys", words(3, 4))
     assert torch.equal(state.extend("keys", words(3, 2)), words(3, 2))
@@ -43,7 +43,7 @@ def test_reordering_moves_hypotheses_and_keeping_drops_sentences() -> None:
 @torch.no_grad()
 @pytest.mark.parametrize("done", [{1}, {0, 4}, {3, 4}, {0, 1, 2, 3}, {1, 2}, set()])
 def test_sentences_that_stay_have_what_they_had(done: set[int]) -> None:
-    """In the order in which the fewest move, and in any other, with padding that nobody needs any more or without."""
+    """This holds for the order that moves fewest sentences and for others, whether or not padding can be dropped."""
     stay = staying([number in done for number in range(5)])
     assert sorted(stay) == sorted({*range(5)} - done)
     assert sum(place != number for place, number in enumerate(stay)) <= len(done)
@@ -59,7 +59,7 @@ def test_sentences_that_stay_have_what_they_had(done: set[int]) -> None:
 
 
 def test_nothing_is_moved_that_gradients_need() -> None:
-    """Sentences stay where they were, and others are made of them."""
+    """With gradients, the original tensor stays as it is, and the kept sentences are copied."""
     kept = torch.arange(5.0)[:, None]
     state = State({"source": kept}, cached=True)
     with torch.enable_grad():
@@ -69,7 +69,7 @@ def test_nothing_is_moved_that_gradients_need() -> None:
 
 
 def two_started_apart() -> State:
-    """A sentence of three words, which another, with a longer source, has joined after two."""
+    """A state in which a sentence has two words when another, with a longer source, joins it."""
     state = State({"source": torch.ones(1, 2), "source.mask": torch.ones(1, 1, 1, 2, dtype=torch.bool)}, cached=True)
     state.settle()
     state.extend("keys", words(1, 2, 5.0))
@@ -80,7 +80,7 @@ def two_started_apart() -> State:
 
 
 def test_a_sentence_that_joins_sees_nothing_from_before_it() -> None:
-    """Its words count from its own start, and what is before them is hidden, as is the padding of shorter sources."""
+    """Its words count from its own start; whatever is before them is hidden, as is the padding of shorter sources."""
     state = two_started_apart()
     assert state.extend("keys", words(2, 1, 7.0))[:, :, 0].tolist() == [[5.0, 5.0, 7.0], [0.0, 0.0, 8.0]]
     places, unseen = state.places(1), state.unseen(torch.float32)
@@ -92,7 +92,7 @@ def test_a_sentence_that_joins_sees_nothing_from_before_it() -> None:
 
 
 def test_what_was_before_everybody_is_forgotten() -> None:
-    """When the first sentence has left and another joins, the cache holds no words of nobody."""
+    """When the first sentence has left and another joins, the cache keeps no words that belong to no sentence."""
     state = two_started_apart()
     state.keep(torch.tensor([1]))
     state.reorder(torch.tensor([1]))
@@ -102,7 +102,7 @@ def test_what_was_before_everybody_is_forgotten() -> None:
 
 
 def test_padding_leaves_with_the_sentence_that_needed_it() -> None:
-    """Of a batch without its longest sentence nothing is longer than the others; what they see stays."""
+    """When the longest sentence leaves, sources are cut to the longest remaining one; what is seen stays."""
     mask = torch.tensor([[True, True, True], [True, True, False]])[:, None, None]
     keys = torch.arange(6.0).view(2, 1, 3, 1)
     state = State({"source.mask": mask, "source.0.keys": keys, "source.0.values": -keys}, cached=True).settle()
@@ -113,7 +113,7 @@ def test_padding_leaves_with_the_sentence_that_needed_it() -> None:
 
 
 def three_cut(*words: int) -> State:
-    """Rows of five words, of which so many are left; a word's value says its row and place."""
+    """Three rows of five words, cut to so many words each; a word's value tells its row and place."""
     state = State({"source": torch.ones(3, 1)}, cached=True)
     state.extend("keys", (10 * torch.arange(3)[:, None] + torch.arange(5))[:, :, None].float())
     state.advance(5)
@@ -122,7 +122,7 @@ def three_cut(*words: int) -> State:
 
 
 def test_after_a_cut_each_goes_on_from_its_own_last_word() -> None:
-    """What is left of each stands at the end, what is before it is hidden, and the next word has the next place."""
+    """What is left of each row is at the end, what is before is hidden, and the next word has the next position."""
     state = three_cut(2, 5, 1)
     unseen, places = state.unseen(torch.float32), state.places(1)
     assert unseen is not None
@@ -135,7 +135,7 @@ def test_after_a_cut_each_goes_on_from_its_own_last_word() -> None:
 
 
 def test_a_cut_to_one_length_needs_no_mask() -> None:
-    """Where all keep as many words, nothing is before anybody's own."""
+    """If all rows keep the same number of words, there is nothing to hide."""
     state = three_cut(3, 3, 3)
     assert state.places(1) == slice(3, 4)
     assert state.unseen(torch.float32) is None
@@ -143,7 +143,7 @@ def test_a_cut_to_one_length_needs_no_mask() -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_sentences_join_with_the_words_that_they_have(order: int) -> None:
-    """Whoever has more words, the last ones stand together, and each sees its own."""
+    """Whichever has more words, last words are aligned, and each row sees its own."""
     alone = State({"source": torch.full((1, 1), 7.0)}, cached=True)
     alone.extend("keys", torch.tensor([[[70.0], [71.0]]]))
     alone.advance(2)
@@ -158,7 +158,7 @@ def test_sentences_join_with_the_words_that_they_have(order: int) -> None:
 
 
 class Twins:
-    """Two states that are told the same, of which one looks up what the other moves."""
+    """Two states with the same operations, one of which looks up words that the other one moves."""
 
     def __init__(self, rows: int, chooser: torch.Generator) -> None:
         self.looks_up, self.moves = (State({"source": torch.ones(rows, 1)}, cached=True) for _ in range(2))
@@ -166,11 +166,11 @@ class Twins:
         self.chooser = chooser
 
     def draw(self, most: int, *size: int) -> torch.Tensor:
-        """Numbers below `most`."""
+        """Draw random numbers below `most`."""
         return torch.randint(most, size, generator=self.chooser)
 
     def read(self, words: int) -> None:
-        """So many words more; both must have the same of all so far."""
+        """Read so many more words; both states must agree on all words so far."""
         new = self.draw(1000, self.rows, words, 3).float()
         columns = self.looks_up.look_up(self.rows, words)
         assert columns is not None
@@ -183,7 +183,7 @@ class Twins:
         self.moves.advance(words)
 
     def reorder(self) -> None:
-        """Any hypotheses go on from any, more or fewer of them."""
+        """Continue random hypotheses, more or fewer than before."""
         moved = self.draw(self.rows, int(self.draw(7, 1)) + 1)
         self.rows = len(moved)
         for state in (self.looks_up, self.moves):
@@ -191,7 +191,7 @@ class Twins:
             state.fixed["source"] = torch.ones(self.rows, 1)
 
     def join(self) -> None:
-        """Two sentences that begin, or have three words already."""
+        """Join two sentences, which have no words yet, or three."""
         others = Twins(2, self.chooser)
         if int(self.draw(2, 1)):
             others.read(3)
@@ -202,7 +202,7 @@ class Twins:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_words_that_are_looked_up_are_those_that_would_have_been_moved(seed: int) -> None:
-    """Through beams that widen, narrow and change places, and sentences that join."""
+    """This holds while beams widen, narrow and are reordered, and sentences join."""
     twins = Twins(2, torch.Generator().manual_seed(seed))
     twins.read(1)
     for step in range(90):
@@ -214,7 +214,7 @@ def test_words_that_are_looked_up_are_those_that_would_have_been_moved(seed: int
 
 
 def test_a_large_batch_leaves_no_room_behind() -> None:
-    """While some go on and others join, for ever, what was kept for those that were many is given back."""
+    """Even if sentences keep joining for ever, memory for a once larger batch is released."""
     state = State({"source": torch.ones(64, 1)}, cached=True)
 
     def read(rows: int) -> None:
@@ -233,7 +233,7 @@ def test_a_large_batch_leaves_no_room_behind() -> None:
 
 
 def test_words_that_are_looked_up_can_be_cut() -> None:
-    """As those that have been moved."""
+    """Both ways agree after a cut, too."""
     twins = Twins(3, torch.Generator().manual_seed(1))
     twins.read(4)
     twins.reorder()

@@ -1,4 +1,4 @@
-"""States of inputs that come again are kept, within bounds."""
+"""States of repeated inputs are kept, within bounds."""
 
 import pytest
 import torch
@@ -12,26 +12,26 @@ ROW = WIDTH * 4
 
 
 class Counting:
-    """Computes states of which each depends on the whole row, and notes what it is asked for."""
+    """Computes states that depend on the whole row, and records what it is asked for."""
 
     def __init__(self) -> None:
-        """Nothing has been asked for."""
+        """Begin with nothing asked."""
         self.asked: list[list[list[int]]] = []
 
     def __call__(self, tokens: Tensor) -> list[Tensor]:
-        """States (U, X, E) that differ for each token and each sum of the row."""
+        """Return states (U, X, E) that differ for each token and each sum of a row."""
         self.asked.append(tokens.tolist())
         return [states_of(tokens)]
 
 
 def states_of(tokens: Tensor) -> Tensor:
-    """Without padding, as `Counting` gives them."""
+    """The states that `Counting` gives, with zeros for padding."""
     states = torch.stack([tokens * 2.5, tokens + 7.0, tokens.sum(1, keepdim=True).expand_as(tokens)], dim=-1)
     return states * tokens.ne(0)[:, :, None]
 
 
 def test_same_states_with_and_without() -> None:
-    """Whether an input is new, twice in a batch or known; padding is zero, even where every row has some."""
+    """Inputs may be new, repeated in a batch, or known; padding is zero, even if every row has some."""
     compute, cache = Counting(), StateCache()
     first = torch.tensor([[3, 6, 8, 4, 0, 0], [3, 9, 4, 0, 0, 0], [3, 6, 8, 4, 0, 0]])
     second = torch.tensor([[3, 9, 4, 0], [3, 7, 7, 4]])
@@ -43,7 +43,7 @@ def test_same_states_with_and_without() -> None:
 
 
 def test_what_is_new_is_not_padded_to_what_is_kept() -> None:
-    """A short input among long ones that are known is computed in its own length."""
+    """A short new input among long known ones is computed without their padding."""
     compute, cache = Counting(), StateCache()
     cache.states(compute, torch.tensor([[3, 6, 8, 5, 7, 4]]))
     (found,) = cache.states(compute, batch := torch.tensor([[3, 6, 8, 5, 7, 4], [9, 4, 0, 0, 0, 0]]))
@@ -52,7 +52,7 @@ def test_what_is_new_is_not_padded_to_what_is_kept() -> None:
 
 
 def test_an_input_of_two_parts_is_known_by_both() -> None:
-    """A sentence with another translation is another input; the states of either part have its own length."""
+    """A sentence with another translation is another input; each part has states of its own length."""
     asked: list[list[list[int]]] = []
 
     def compute(sources: Tensor, targets: Tensor) -> list[Tensor]:
@@ -71,7 +71,7 @@ def test_an_input_of_two_parts_is_known_by_both() -> None:
 
 
 def test_a_part_may_have_no_states() -> None:
-    """What only says how the others are read is no less a part of the input."""
+    """A part that only says how others are read still belongs to the input."""
     cache = StateCache()
     tokens = torch.tensor([[5, 6], [5, 6]])
 
@@ -85,7 +85,7 @@ def test_a_part_may_have_no_states() -> None:
 
 
 def test_the_oldest_go_first() -> None:
-    """Room for two inputs of three tokens: the one that was asked for least recently is computed anew."""
+    """With room for two inputs of three tokens, the least recently used one has to be computed anew."""
     compute, cache = Counting(), StateCache(limit=6 * ROW)
     one, two, three = ([[3, piece, 4]] for piece in (6, 7, 8))
     for batch in (one, two, one, three, one, two):
@@ -96,7 +96,7 @@ def test_the_oldest_go_first() -> None:
 
 @pytest.mark.parametrize("limit", [0, 4 * ROW])
 def test_a_batch_may_be_larger_than_what_is_kept(limit: int) -> None:
-    """It is answered all the same, and nothing beyond the bound stays."""
+    """It is still answered, and nothing beyond the limit is kept."""
     cache = StateCache(limit)
     batch = torch.tensor([[3, piece, 4] for piece in range(5, 12)])
     (found,) = cache.states(Counting(), batch)
@@ -105,7 +105,7 @@ def test_a_batch_may_be_larger_than_what_is_kept(limit: int) -> None:
 
 
 def test_what_is_kept_is_no_view_of_a_batch() -> None:
-    """The bytes that are counted are those that are held, and changing an answer changes nothing that is kept."""
+    """Only the counted bytes are held in memory, and changing an answer does not change what is kept."""
     cache = StateCache()
     batch = torch.tensor([[3, 6, 8, 4], [5, 4, 0, 0]])
     (found,) = cache.states(Counting(), batch)

@@ -27,7 +27,7 @@ def matrices(model: TranslationModel) -> int:
 
 @pytest.mark.parametrize(("embeddings", "count"), [("shared", 1), ("output", 2), ("separate", 3)])
 def test_embeddings_are_tied_as_the_switch_says(embeddings: str, count: int) -> None:
-    """One, two or three matrices, and they stay tied through initialisation."""
+    """There are one, two or three matrices, which stay tied through initialisation."""
     model = build(embeddings=embeddings)
     assert matrices(model) == count
     model.initialize()
@@ -35,7 +35,7 @@ def test_embeddings_are_tied_as_the_switch_says(embeddings: str, count: int) -> 
 
 
 def test_embeddings_are_scaled_by_the_square_root_of_the_width() -> None:
-    """Vaswani et al. 2017, section 3.4; positions are added."""
+    """As in Vaswani et al. 2017, section 3.4; positions are added."""
     backbone = build().backbone
     expected = backbone.source_embedding.weight[5] * 4 + backbone.positions[3]
     assert torch.allclose(backbone.embed(backbone.source_embedding, torch.tensor([[5]]), slice(3, 4))[0, 0], expected)
@@ -48,7 +48,7 @@ def test_depths_of_encoder_and_decoder_are_apart() -> None:
 
 
 def test_initialisation_depends_on_the_seed_alone() -> None:
-    """Two models of one seed are equal to the bit, of two seeds not; biases start at zero."""
+    """Two models with the same seed are equal to the bit, with different seeds they differ; biases start at zero."""
     weights = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
@@ -61,7 +61,7 @@ def test_initialisation_depends_on_the_seed_alone() -> None:
 
 
 def test_weights_begin_as_large_as_they_should() -> None:
-    """Matrices as by Glorot and Bengio 2010, eq. 16; embeddings so that they have length 1 before they are scaled."""
+    """Matrices follow Glorot and Bengio 2010, eq. 16; embeddings have length 1 before they are scaled."""
     torch.manual_seed(1)
     model = build(width=64, embeddings="output")
     model.initialize()
@@ -74,7 +74,7 @@ def test_weights_begin_as_large_as_they_should() -> None:
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_dropout_is_on_embeddings_and_on_what_every_sublayer_gives(norm: str) -> None:
-    """Vaswani et al. 2017, section 5.4: on both sides, once each."""
+    """As in Vaswani et al. 2017, section 5.4, it is applied on both sides, once each."""
     model, found = build(norm=norm).train(), Counter[str]()
     for name, module in model.named_modules():
         if isinstance(module, nn.Dropout):
@@ -88,7 +88,7 @@ def test_dropout_is_on_embeddings_and_on_what_every_sublayer_gives(norm: str) ->
 
 @given(st.lists(st.integers(4, 19), max_size=15), st.lists(st.integers(4, 19), min_size=1, max_size=14))
 def test_any_sentence_up_to_the_maximum_length_has_finite_scores(source: list[int], target: list[int]) -> None:
-    """From an empty source to one that fills the position table."""
+    """This holds from an empty source to one that fills the position table."""
     model = build().eval()
     batch = make_batch([source], [target], {})
     assert batch.target is not None

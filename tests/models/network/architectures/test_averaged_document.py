@@ -1,4 +1,4 @@
-"""The LMU systems as in Stojanovski and Fraser 2019."""
+"""The systems of Stojanovski and Fraser 2019 (LMU)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -44,7 +44,7 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 def test_log_probabilities_are_the_papers(
     make_model: Make, corpus: TokenizedCorpus, settings: dict[str, Any], norm: str
 ) -> None:
-    """Whole sentences in a batch give what the equations, written out, give for each alone."""
+    """A batch of whole sentences gives what the equations, written out, give for each sentence alone."""
     model: TranslationModel = make_model(config(document_sentences=3, **settings), norm=norm)
     found = outputs(model, corpus.batch(range(5), model.architecture))
     for index in range(5):
@@ -55,7 +55,7 @@ def test_log_probabilities_are_the_papers(
 
 
 def test_published_sizes() -> None:
-    """At width 1024 the sentence before costs 36 million parameters and the document 8 million (section 5)."""
+    """At width 1024, the sentence before needs 36 million parameters, and the document 8 million (section 5)."""
     backbone = BackboneConfig(width=1024, feed_forward=4096, heads=16, encoder_layers=6, decoder_layers=6)
 
     def added(context: str) -> int:
@@ -70,7 +70,7 @@ def test_published_sizes() -> None:
 
 
 def test_sentence_before_and_document_are_read_as_published() -> None:
-    """The sentence before has a mark in front; the document is all tokens; without either there is the mark alone."""
+    """The sentence before begins with a mark; the document is all tokens; a first sentence has only the mark."""
     reader = AveragedDocument(config(), SMALL, 0.0)
     example = reader.select(Example([9], preceding=[[4, 5], [6]]))
     assert reader.collate([example])["previous"].tolist() == [[BOS, 6, EOS]]
@@ -81,7 +81,7 @@ def test_sentence_before_and_document_are_read_as_published() -> None:
 
 
 def test_document_too_long_loses_its_oldest_sentences_whole() -> None:
-    """At most ten sentences, and no more tokens than the config says."""
+    """The document has at most ten sentences, and no more tokens than the config says."""
     reader = AveragedDocument(config(context="document", document_tokens=5), SMALL, 0.0)
     preceding = [[4] * 3, [5] * 3, [6] * 2]
     assert list(reader.select(Example([9], preceding=preceding)).preceding) == preceding[1:]
@@ -90,7 +90,7 @@ def test_document_too_long_loses_its_oldest_sentences_whole() -> None:
 
 
 def test_sentence_before_without_room_is_left_out() -> None:
-    """The backbone has 12 positions: a sentence of 10 tokens fits between mark and end, one of 11 does not."""
+    """The backbone has 12 positions: 10 tokens fit between the mark and the end, but 11 do not."""
     reader = AveragedDocument(config(), SMALL, 0.0)
     rows = [reader.collate([reader.select(Example([9], preceding=[[4] * n]))])["previous"] for n in (10, 11)]
     assert [row.size(1) for row in rows] == [12, 1]
@@ -98,7 +98,7 @@ def test_sentence_before_without_room_is_left_out() -> None:
 
 @torch.no_grad()
 def test_a_new_document_layer_changes_nothing(make_model: Make, corpus: TokenizedCorpus) -> None:
-    """Step two with the document alone starts exactly at the sentence model."""
+    """With only the document as context, step two starts exactly from the sentence model."""
     model: TranslationModel = make_model(config(context="document"), scramble=False)
     reads = corpus.batch([4], model.architecture)
     alone = corpus.batch([0], model.architecture)
@@ -112,7 +112,7 @@ def test_a_new_document_layer_changes_nothing(make_model: Make, corpus: Tokenize
 
 @torch.no_grad()
 def test_a_warm_start_is_the_sentence_model(make_model: Make, corpus: TokenizedCorpus) -> None:
-    """With it, both kinds of context change nothing at first, whatever they are."""
+    """With a warm start, neither kind of context changes anything at first."""
     model: TranslationModel = make_model(config(warm_start=True), norm="pre", scramble=False)
     sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
     sentence.backbone = model.backbone
@@ -125,7 +125,7 @@ def test_a_warm_start_is_the_sentence_model(make_model: Make, corpus: TokenizedC
 
 
 def test_only_the_embeddings_are_frozen(make_model: Make) -> None:
-    """Step two trains the rest of the backbone on."""
+    """Step two trains the rest of the backbone further."""
     model: TranslationModel = make_model(config(), embeddings="shared")
     model.freeze()
     assert [name for name, p in model.named_parameters() if not p.requires_grad] == ["backbone.target_embedding.weight"]

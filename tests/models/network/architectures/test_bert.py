@@ -1,4 +1,4 @@
-"""BERT from a folder, frozen."""
+"""A frozen BERT from a folder."""
 
 import json
 from pathlib import Path
@@ -24,18 +24,18 @@ def open_bert(folder: Path, checksum: str | None = None) -> FrozenBert:
 
 @pytest.fixture
 def copy(bert: Path, tmp_path: Path) -> Path:
-    """A folder that may be spoilt."""
+    """A folder for a test to damage."""
     return copytree(bert, tmp_path / "copy")
 
 
 def reconfigure(folder: Path, **values: Any) -> None:
-    """Change its config."""
+    """Change values of the config in a folder."""
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     (folder / CONFIG).write_text(json.dumps(config | values), encoding="utf-8")
 
 
 def test_states_depend_on_no_batch_mate(bert: Path) -> None:
-    """In a batch as alone; zero at padding; without gradients, in inference mode too."""
+    """They are the same alone as in a batch, zero for padding, and without gradients, even in inference mode."""
     encoder, rows = open_bert(bert), [[3, 6, 8, 4], [3, 9, 4], [3, 5, 5, 7, 12, 4]]
     batch = torch.tensor([row + [0] * (6 - len(row)) for row in rows])
     with torch.inference_mode():
@@ -48,7 +48,7 @@ def test_states_depend_on_no_batch_mate(bert: Path) -> None:
 
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu"])
 def test_states_are_those_of_transformers(bert: Path, tmp_path: Path, activation: str) -> None:
-    """In float32, with and without padding."""
+    """They are equal in float32, with and without padding."""
     folder = with_activation(bert, activation, tmp_path / "copy")
     ids = torch.tensor([[3, 6, 8, 4, 0, 0], [3, 5, 5, 7, 12, 4]])
     with torch.no_grad():
@@ -58,7 +58,7 @@ def test_states_are_those_of_transformers(bert: Path, tmp_path: Path, activation
 
 
 def test_reading_moves_no_random_number(copy: Path) -> None:
-    """So a run that is resumed, and reads BERT anew, goes on as it would have gone; a folder may lack the pooler."""
+    """So a resumed run, which loads BERT anew, continues as it would have; the folder may lack the pooler."""
     weights = load_file(copy / WEIGHTS)
     kept = {name: tensor for name, tensor in weights.items() if not name.startswith("pooler")}
     save_file(kept, copy / WEIGHTS, {"format": "pt"})
@@ -70,12 +70,12 @@ def test_reading_moves_no_random_number(copy: Path) -> None:
 
 
 def test_nothing_is_read_before_it_is_needed() -> None:
-    """A model of a bundle, or one that is only described, needs no folder."""
+    """A bundle's model, or one that is only described, needs no folder."""
     FrozenBert(Path("nowhere"), 768, 512)
 
 
 def test_pooler_and_other_heads_may_be_missing(copy: Path) -> None:
-    """A folder of masked language modelling has weights of `bert.` and of a head, and no pooler."""
+    """A BERT saved from masked language modelling has the prefix `bert.`, a head, and no pooler."""
     weights = load_file(copy / WEIGHTS)
     kept = {f"bert.{name}": tensor for name, tensor in weights.items() if not name.startswith("pooler")}
     save_file(kept | {"cls.predictions.bias": torch.zeros(3)}, copy / WEIGHTS, {"format": "pt"})
@@ -86,7 +86,7 @@ def test_pooler_and_other_heads_may_be_missing(copy: Path) -> None:
 
 
 def test_another_bert_than_expected_is_refused(bert: Path, copy: Path) -> None:
-    """The checksum is that of configuration, weights and vocabulary."""
+    """The checksum covers configuration, weights and vocabulary."""
     checksum = open_bert(bert).checksum
     assert open_bert(copy, checksum).checksum == checksum
     with (copy / "vocab.txt").open("a", encoding="utf-8") as file:
@@ -96,7 +96,7 @@ def test_another_bert_than_expected_is_refused(bert: Path, copy: Path) -> None:
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    """With the key of the config where another one is to be named."""
+    """The error also has the key of the config that names the folder."""
     with pytest.raises(ConfigError, match=r"gone: is not a BERT.*architecture\.bert"):
         _ = open_bert(tmp_path / "gone").wordpiece
 
@@ -113,21 +113,21 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_a_foreign_model_is_refused(copy: Path, values: dict[str, Any], message: str) -> None:
-    """Another kind of model, or other sizes than the config says."""
+    """It is another kind of model, or has other sizes than the config says."""
     reconfigure(copy, **values)
     with pytest.raises(ConfigError, match=message):
         _ = open_bert(copy).wordpiece
 
 
 def test_an_activation_that_is_not_offered_is_named(bert: Path, tmp_path: Path) -> None:
-    """With the folder."""
+    """The error also names the folder."""
     folder = with_activation(bert, "mish", tmp_path / "copy")
     with pytest.raises(ConfigError, match="copy: the activation 'mish' of this BERT is not offered"):
         _ = open_bert(folder).model
 
 
 def test_what_a_bundle_says_of_its_bert_is_checked(bert: Path) -> None:
-    """As it writes it, without a value, and with one that cannot be."""
+    """It accepts what it writes itself, but no missing or impossible values."""
     shape = open_bert(bert).model.shape
     assert BertShape.of(shape.config()) == shape
     for name in shape.config().keys() - {"model_type"}:
@@ -139,7 +139,7 @@ def test_what_a_bundle_says_of_its_bert_is_checked(bert: Path) -> None:
 
 
 def test_damaged_files_are_refused(copy: Path) -> None:
-    """Weights that are cut, incomplete or not there, and a config that is not JSON."""
+    """Weights that are incomplete, unreadable or missing, and a config that is not JSON, are each refused."""
     weights = load_file(copy / WEIGHTS)
     name = "encoder.layer.1.output.dense.weight"
     save_file({key: tensor for key, tensor in weights.items() if key != name}, copy / WEIGHTS, {"format": "pt"})

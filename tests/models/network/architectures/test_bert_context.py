@@ -1,4 +1,4 @@
-"""BERT as context encoder as in Guo and Nguyen 2020."""
+"""BERT as a context encoder, as in Guo and Nguyen 2020."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +27,7 @@ CLS, SEP = 2, 3
 
 @pytest.fixture
 def make_reader(bert: Path) -> Callable[..., BertContext]:
-    """The architecture, on the small BERT."""
+    """Make the architecture with the small BERT."""
     return lambda **switches: BertContext(tiny_bert_context(bert, **switches), SMALL)
 
 
@@ -37,7 +37,7 @@ def outputs_of(model: TranslationModel, corpus: TokenizedCorpus, index: int) -> 
 
 
 def read(reader: BertContext, current: str, *preceding: str, following: tuple[str, ...] = ()) -> list[int]:
-    """BERT's input, in its ids, of a sentence in its context."""
+    """BERT's input for a sentence in its context, as BERT's ids."""
 
     def example(encoded: Callable[[str], list[int]]) -> Example:
         return Example(encoded(current), [encoded(text) for text in preceding], [encoded(text) for text in following])
@@ -66,7 +66,7 @@ def read(reader: BertContext, current: str, *preceding: str, following: tuple[st
 def test_log_probabilities_are_the_papers(
     make_model: Make, make_corpus: Make, make_document: Make, bert: Path, switches: dict[str, Any], norm: str
 ) -> None:
-    """Whole sentences in a batch give what the equations, written out, give for each alone."""
+    """A batch of whole sentences gives what the equations, written out, give for each sentence alone."""
     config, document = tiny_bert_context(bert, **switches), make_document(3)
     model, corpus = make_model(config, norm=norm), make_corpus(document)
     found = outputs(model, corpus.batch(range(5), model.architecture))
@@ -80,7 +80,7 @@ def test_log_probabilities_are_the_papers(
 
 
 def test_input_is_the_previous_sentence_and_the_current_one(make_reader: Callable[..., BertContext]) -> None:
-    """In lower case, between [CLS] and [SEP]; a first sentence has nothing between them."""
+    """Input is in lower case; the previous sentence, if any, is between [CLS] and [SEP]."""
     a, b, c = 5, 7, 9
     reader = make_reader()
     assert read(reader, "b c", "a a", "C A") == [CLS, c, a, SEP, b, c, SEP]
@@ -90,7 +90,7 @@ def test_input_is_the_previous_sentence_and_the_current_one(make_reader: Callabl
 
 
 def test_input_too_long_loses_the_oldest_words_first(make_reader: Callable[..., BertContext]) -> None:
-    """The previous sentence gives way, then what follows, then the end of the sentence itself."""
+    """First the previous sentences lose words, then those that follow, then the sentence itself, at its end."""
     a, b, c, d = 5, 7, 9, 11
     reader = make_reader(bert_pieces=10)
     assert read(reader, "b b b b", "a a c d") == [CLS, a, c, d, SEP, b, b, b, b, SEP]
@@ -102,7 +102,7 @@ def test_input_too_long_loses_the_oldest_words_first(make_reader: Callable[..., 
 
 
 def test_context_without_room_is_not_counted(make_reader: Callable[..., BertContext]) -> None:
-    """What BERT has no position for is not selected; what it reads in part is."""
+    """Sentences for which BERT has no positions are not selected; one that it reads in part is."""
     reader = make_reader(bert_pieces=10, context_sentences=3)
     own = Example([7] * 4, preceding=[[5], [5], [9] * 3])
     chosen = reader.select(Example([20], preceding=[[21], [22], [23]], own=own))
@@ -116,7 +116,7 @@ def test_context_without_room_is_not_counted(make_reader: Callable[..., BertCont
 def test_bert_is_never_trained_and_everything_else_is(
     make_model: Make, make_corpus: Make, make_document: Make, bert: Path, norm: str
 ) -> None:
-    """BERT is no parameter of the model, gets no gradient and stays as it is; the backbone and all new parts move."""
+    """BERT is not among the model's parameters, gets no gradients and never changes; all other parts are trained."""
     model: TranslationModel = make_model(tiny_bert_context(bert), norm=norm, dropout=0.1).train()
     model.freeze()
     assert all(parameter.requires_grad for parameter in model.parameters())
@@ -136,7 +136,7 @@ def test_bert_is_never_trained_and_everything_else_is(
 def test_step_two_starts_at_the_sentence_model(
     make_model: Make, make_corpus: Make, make_document: Make, bert: Path
 ) -> None:
-    """On a pre-norm backbone freshly initialised attentions to BERT change nothing, whatever it reads."""
+    """On a pre-norm backbone, freshly initialised attention to BERT changes nothing, whatever it reads."""
     model: TranslationModel = make_model(tiny_bert_context(bert), norm="pre", scramble=False)
     sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
     sentence.backbone = model.backbone
@@ -150,7 +150,7 @@ def two(first: str, second: str = "bad cab") -> Document:
 
 
 def test_fixed_context_reads_nothing_of_the_document(make_model: Make, make_corpus: Make, bert: Path) -> None:
-    """One constant sentence stands before each, in training as later; another one gives another output."""
+    """The same constant sentence precedes each one, in training and later; another constant gives another output."""
     config = tiny_bert_context(bert, context="fixed", fixed_sentence="dad")
     model = make_model(config)
     assert model.architecture.window.size == 0
@@ -164,7 +164,7 @@ def test_fixed_context_reads_nothing_of_the_document(make_model: Make, make_corp
 
 
 def test_random_context_says_nothing_of_the_real_one(make_reader: Callable[..., BertContext]) -> None:
-    """As many words as there were, from the vocabulary, the same for the same sentence; that one always stays."""
+    """Context is replaced by as many random words, always the same for a sentence, which itself is unchanged."""
     reader = make_reader(context="random")
     first, again, other = (read(reader, "b c", text) for text in ("a a a", "c d e", "a a"))
     assert first == again
@@ -177,7 +177,7 @@ def test_random_context_says_nothing_of_the_real_one(make_reader: Callable[..., 
 
 
 def test_published_shapes(bert: Path) -> None:
-    """At width 512, 4 + 4 layers: each layer has attention to states of width 768 and a gate over two vectors."""
+    """At width 512 with 4 + 4 layers, each has attention to states of width 768, and a gate over two vectors."""
     backbone = BackboneConfig(width=512, encoder_layers=4, decoder_layers=4)
     with torch.device("meta"):
         architecture = BertContext(tiny_bert_context(bert, bert_width=768), backbone)

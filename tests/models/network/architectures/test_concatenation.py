@@ -12,12 +12,12 @@ SMALL = BackboneConfig(width=16, feed_forward=16, heads=2, encoder_layers=1, dec
 
 @pytest.fixture
 def reader() -> Concatenation:
-    """Reads two preceding sentences."""
+    """A reader of two preceding sentences."""
     return Concatenation(ConcatenationConfig(context_sentences=2), SMALL)
 
 
 def test_source_is_the_sentences_with_separators_and_target_the_current_one(reader: Concatenation) -> None:
-    """The encoder reads all sentences in reading order; the target is of the current one alone."""
+    """The encoder reads all sentences in reading order; the target is only the current sentence's."""
     example = reader.select(Example([9], preceding=[[4], [5, 6], [7]]))
     batch = read_batch([example], [[8]], reader)
     assert batch.source.tolist() == [[5, 6, SEPARATOR, 7, SEPARATOR, 9, EOS]]
@@ -34,7 +34,7 @@ def test_no_context_is_the_sentence_alone(reader: Concatenation) -> None:
 def test_context_too_long_loses_its_oldest_sentences_whole(
     reader: Concatenation, lengths: tuple[int, int], kept: int
 ) -> None:
-    """With separators, the sentence and its end, at most 12 positions are read, and no sentence is cut."""
+    """Including separators, the sentence and its end, at most 12 positions are read, and no sentence is cut."""
     preceding = [[4] * length for length in lengths]
     example = reader.select(Example([9, 9], preceding=preceding))
     assert list(example.preceding) == preceding[2 - kept :]

@@ -50,7 +50,7 @@ def hidden(model: Any, batch: Batch) -> Tensor:
 def test_log_probabilities_are_the_papers(
     make_model: Make, corpus: TokenizedCorpus, settings: dict[str, Any], norm: Norm
 ) -> None:
-    """Whole sentences in a batch give what the equations, written out, give for each alone."""
+    """A batch of whole sentences gives what the equations, written out, give for each sentence alone."""
     config = DocTransformerConfig.model_validate(settings)
     model = make_model(config, norm=norm)
     batch = corpus.batch(range(5), model.architecture)
@@ -65,7 +65,7 @@ def test_log_probabilities_are_the_papers(
 def test_integration_none_is_the_sentence_model_to_the_bit(
     make_model: Make, corpus: TokenizedCorpus, norm: Norm
 ) -> None:
-    """With the context module off, context or not, nothing is added to the backbone, and no parameter either."""
+    """With the context module off, it adds neither values nor parameters to the backbone, with or without context."""
     off = make_model(DocTransformerConfig(integration="none"), norm=norm)
     sentence = make_model(SentenceConfig(), norm=norm)
     sentence.load_state_dict(off.state_dict())
@@ -74,7 +74,7 @@ def test_integration_none_is_the_sentence_model_to_the_bit(
 
 
 def test_step_two_starts_at_the_sentence_model(make_model: Make, corpus: TokenizedCorpus) -> None:
-    """On a pre-norm backbone a freshly initialised context module changes nothing, whatever the context."""
+    """On a pre-norm backbone, a freshly initialised context module changes nothing, whatever the context."""
     model = make_model(DocTransformerConfig(), norm="pre", scramble=False)
     sentence = make_model(SentenceConfig(), norm="pre")
     sentence.backbone = model.backbone
@@ -84,7 +84,7 @@ def test_step_two_starts_at_the_sentence_model(make_model: Make, corpus: Tokeniz
 
 @pytest.mark.parametrize(("window", "count"), [(1, 1), (2, 2), (3, 3)])
 def test_context_is_the_latest_sentences_joined(window: int, count: int) -> None:
-    """The preceding sentences in reading order, nothing between them, one end of sentence after the last."""
+    """Preceding sentences are in reading order, with nothing between them, and one end of sentence after the last."""
     reader = DocTransformer(DocTransformerConfig(context_sentences=window), SMALL, 0.0)
     preceding = [[10, 11], [12], [13, 14, 15]]
     chosen = reader.select(Example([9], preceding=preceding))
@@ -100,7 +100,7 @@ def test_no_context_is_the_boundary_token() -> None:
 
 @pytest.mark.parametrize(("lengths", "kept"), [((15, 16), 2), ((16, 16), 1), ((2, 31), 1), ((2, 32), 0), ((40, 5), 1)])
 def test_context_too_long_loses_its_oldest_sentences_whole(lengths: tuple[int, int], kept: int) -> None:
-    """The latest sentences that fit into the 32 positions with the end of sentence; none is cut."""
+    """The latest sentences that fit into 32 positions, including the end of sentence, are read; none is cut."""
     reader = DocTransformer(DocTransformerConfig(), SMALL, 0.0)
     preceding = [[10 + i] * length for i, length in enumerate(lengths)]
     chosen = reader.select(Example([9], preceding=preceding))
@@ -122,7 +122,7 @@ def test_gate_is_the_papers() -> None:
 
 
 def test_without_gate_the_context_is_a_residual_sublayer() -> None:
-    """Gating off: LN(x + y)."""
+    """Without gating, it computes LN(x + y)."""
     torch.manual_seed(1)
     layer = ContextAttention(SMALL.model_copy(update={"norm": "post"}), 0.0, gating=False)
     x, context = torch.randn(2, 3, 16), torch.randn(2, 4, 16)
@@ -177,7 +177,7 @@ def test_every_switch_of_the_backbone_learns(
 
 
 def assert_learns(model: Any, corpus: TokenizedCorpus, *, everything: bool) -> None:
-    """A step along the gradient lowers the loss on the same sentences, and every trained parameter has a part in it."""
+    """Check that a step along the gradient lowers the loss on the same sentences; all trained parameters take part."""
     if not everything:
         model.freeze()
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -196,7 +196,7 @@ def assert_learns(model: Any, corpus: TokenizedCorpus, *, everything: bool) -> N
 def test_what_a_context_changes_is_amplified(
     make_model: Make, corpus: TokenizedCorpus, settings: dict[str, Any], norm: Norm
 ) -> None:
-    """Each attention gives as much more than it gives of an empty context; nothing is changed where that is given."""
+    """What attention gives beyond its output for empty context is multiplied; with empty context nothing changes."""
     model = make_model(DocTransformerConfig.model_validate(settings), norm=norm)
     architecture = model.architecture
     real = corpus.batch(range(1, 4), architecture)

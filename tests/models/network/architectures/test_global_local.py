@@ -1,4 +1,4 @@
-"""Global and local context as in Zheng et al. 2020."""
+"""Global and local context, as in Zheng et al. 2020."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,7 +46,7 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 def test_log_probabilities_are_the_papers(
     make_model: Make, corpus: TokenizedCorpus, switches: dict[str, Any], norm: str
 ) -> None:
-    """Whole blocks in a batch, memory included, give what the equations give for each block, written out."""
+    """A batch of whole blocks, including memory, gives what the equations, written out, give for each block."""
     config = GlobalLocalConfig(block_sentences=3, **switches)
     model: TranslationModel = make_model(config, norm=norm)
     found = outputs(model, corpus.batch(range(7), model.architecture))
@@ -60,7 +60,7 @@ def test_log_probabilities_are_the_papers(
 
 @torch.no_grad()
 def test_step_two_starts_at_the_sentence_model(make_model: Make, corpus: TokenizedCorpus) -> None:
-    """With its positions kept and nothing to remember, a pre-norm model changes nothing, whatever follows."""
+    """With kept positions and nothing to remember, a pre-norm model changes nothing, whatever follows."""
     config = GlobalLocalConfig(warm_start=True)
     model: TranslationModel = make_model(config, norm="pre", scramble=False)
     sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
@@ -71,7 +71,7 @@ def test_step_two_starts_at_the_sentence_model(make_model: Make, corpus: Tokeniz
 
 
 def test_published_size() -> None:
-    """Global layer, gate and projections of distances are 18 d^2 at four layers, 4.72 million at d = 512."""
+    """Global layer, gate and projections of distances have 18 d^2 weights at four layers: 4.72 million at d = 512."""
     backbone = BackboneConfig(encoder_layers=4, decoder_layers=4)
     with torch.device("meta"):
         model = TranslationModel(backbone, GlobalLocalConfig(), 32, 32)
@@ -82,7 +82,7 @@ def test_published_size() -> None:
 
 
 def test_a_batch_has_every_sentence_of_its_blocks_once() -> None:
-    """Rows of the same block, or of its beginning, share its sentences; the current one stands among them."""
+    """Rows of the same block, or of its beginning, share its sentences, among which is the current one."""
     reader = GlobalLocal(GlobalLocalConfig(), SMALL, 0.0)
     whole = [
         Example([4], following=[[5], [6]]),
@@ -99,7 +99,7 @@ def test_a_batch_has_every_sentence_of_its_blocks_once() -> None:
 
 
 def test_a_sentence_without_room_keeps_its_place() -> None:
-    """The backbone has 12 positions: a sentence of 12 tokens has none for its end, and is read as if it were empty."""
+    """With 12 positions, a sentence of 12 tokens has none for its end, and is read as if it were empty."""
     reader = GlobalLocal(GlobalLocalConfig(), SMALL, 0.0)
     long, short = [4] * 12, [4] * 11
     found = reader.select(Example([9], preceding=[long, short], following=[long], translations=[short, long]))
@@ -112,7 +112,7 @@ def test_a_sentence_without_room_keeps_its_place() -> None:
 
 
 def test_a_block_is_no_longer_than_it_may_be() -> None:
-    """Of more sentences than it holds, the nearest before the current one are read, then those after it."""
+    """If there are more sentences than it holds, those before the current one are read first, then those after it."""
     reader = GlobalLocal(GlobalLocalConfig(block_sentences=4), SMALL, 0.0)
     found = reader.select(Example([9], preceding=[[4], [5]], following=[[6], [7]], translations=[[8], [8]]))
     assert (len(found.preceding), len(found.following), len(found.translations)) == (2, 1, 2)
@@ -120,7 +120,7 @@ def test_a_block_is_no_longer_than_it_may_be() -> None:
 
 @torch.no_grad()
 def test_what_a_block_leaves_is_what_decoding_it_in_turn_leaves(make_model: Make, corpus: TokenizedCorpus) -> None:
-    """Turn by turn with the memory handed over by hand, and decoded word by word, sentences are as in one batch."""
+    """Sentences decoded in turn, with the memory passed on explicitly, whole or word by word, are as in one batch."""
     model: TranslationModel = make_model(GlobalLocalConfig(block_sentences=5))
     together = outputs(model, corpus.batch(range(10), model.architecture))
     memory = {}
@@ -150,7 +150,7 @@ def test_what_a_block_leaves_is_what_decoding_it_in_turn_leaves(make_model: Make
 
 
 def test_gradients_end_where_a_sentence_ends(make_model: Make, corpus: TokenizedCorpus) -> None:
-    """The loss of a sentence depends on the translation before it, but does not train what made it."""
+    """The loss of a sentence depends on the translation before it, but gives that no gradients."""
     model: TranslationModel = make_model(GlobalLocalConfig(global_layer=False), embeddings="separate")
     batch = corpus.batch([0, 1], model.architecture)
     loss = token_losses(model, batch)[1].sum()
@@ -164,7 +164,7 @@ def test_gradients_end_where_a_sentence_ends(make_model: Make, corpus: Tokenized
 
 @torch.no_grad()
 def test_following_sentences_are_hidden_in_half_of_the_batches(make_model: Make, corpus: TokenizedCorpus) -> None:
-    """Trained both ways, each batch in training is as with the following sentences or as without them."""
+    """A model trained both ways computes each training batch either with or without following sentences."""
     model: TranslationModel = make_model(GlobalLocalConfig(causal="both", target_memory=False))
     example = corpus.example(1, model.architecture)
     batches = [corpus.batch([1], model.architecture)]
@@ -181,7 +181,7 @@ def test_following_sentences_are_hidden_in_half_of_the_batches(make_model: Make,
 
 
 def test_states_that_are_kept_change_nothing(make_model: Make, corpus: TokenizedCorpus) -> None:
-    """In inference sentences that were read before need not be encoded again, until weights may have changed."""
+    """In inference, sentences are not encoded again, unless weights may have changed; results stay the same."""
     model: TranslationModel = make_model(GlobalLocalConfig(block_sentences=5))
     few, all_of_them = (corpus.batch(range(count), model.architecture) for count in (5, 10))
     expected = outputs(model, all_of_them)
@@ -199,6 +199,6 @@ def test_states_that_are_kept_change_nothing(make_model: Make, corpus: Tokenized
 
 
 def test_reading_nothing_is_refused() -> None:
-    """Neither the source document nor the history is no context."""
+    """A model that reads neither the source document nor the history would read no context."""
     with pytest.raises(ValueError, match="nothing reads the context"):
         GlobalLocalConfig(global_layer=False, target_memory=False)

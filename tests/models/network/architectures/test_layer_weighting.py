@@ -1,4 +1,4 @@
-"""Layer-wise weighting and input-aware gating as in Xu et al. 2021."""
+"""Layer-wise weighting and input-aware gating, as in Xu et al. 2021."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,7 +45,7 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 def test_log_probabilities_are_the_papers(
     make_model: Make, corpus: TokenizedCorpus, switches: dict[str, Any], norm: str
 ) -> None:
-    """A batch gives what the equations, written out, give for each sentence alone; the first is the base's."""
+    """A batch gives what the equations, written out, give for each sentence alone; the first is the base model's."""
     config = LayerWeightingConfig.model_validate(switches)
     model: TranslationModel = make_model(config, norm=norm)
     found = outputs(model, corpus.batch(range(5), model.architecture))
@@ -58,7 +58,7 @@ def test_log_probabilities_are_the_papers(
 
 
 def test_published_size() -> None:
-    """68 d^2 weights of layers and gates: 17.83 million at width 512, the paper's +17.8 M (its table 1)."""
+    """Layers and gates have 68 d^2 weights: 17.83 million at width 512, the +17.8 M of the paper's table 1."""
     backbone = BackboneConfig()
     with torch.device("meta"):
         model = TranslationModel(backbone, LayerWeightingConfig(), 32, 32)
@@ -72,7 +72,7 @@ def test_published_size() -> None:
 
 
 def test_each_context_sentence_is_encoded_once() -> None:
-    """Sentences of a document in one batch share their context; the latest comes first, and 0 is none."""
+    """Sentences of a document in a batch share their context; the latest sentence is first, and 0 means none."""
     reader = LayerWeighting(LayerWeightingConfig(context_sentences=2), SMALL, 0.0)
     document = [([4], [5]), ([6, 6], [7]), ([8], [9])]
     examples = [
@@ -88,14 +88,14 @@ def test_each_context_sentence_is_encoded_once() -> None:
 
 
 def test_same_source_with_another_translation_is_another_context() -> None:
-    """What was chosen for a sentence counts, not only what it says."""
+    """A context sentence is identified by its translation as well as by its source."""
     reader = LayerWeighting(LayerWeightingConfig(), SMALL, 0.0)
     examples = [Example([10], preceding=[[4]], translations=[[t]]) for t in (5, 6, 5)]
     assert reader.collate(examples)["index"].tolist() == [[1], [2], [1]]
 
 
 def test_sentence_without_room_ends_the_context() -> None:
-    """12 positions hold 11 tokens and an end; what is longer is left out, with all before it."""
+    """12 positions hold 11 tokens and an end; a longer sentence is left out, and so are all before it."""
     reader = LayerWeighting(LayerWeightingConfig(), SMALL, 0.0)
     sources, targets = [[4], [5], [6]], [[7], [8] * 12, [9] * 11]
     chosen = reader.select(Example([10], preceding=sources, translations=targets))
@@ -104,7 +104,7 @@ def test_sentence_without_room_ends_the_context() -> None:
 
 @torch.no_grad()
 def test_word_dropout_leaves_out_whole_words() -> None:
-    """In training a tenth of the embeddings is zero and the others are scaled up; in evaluation all are as they are."""
+    """In training, a tenth of the embeddings are zero and the others scaled up; in evaluation, all are unchanged."""
     backbone = Transformer(SMALL, 16, 16)
     words = WordDropout(0.1)
     tokens = torch.randint(4, 16, (500, 12), generator=torch.Generator().manual_seed(1))
@@ -123,7 +123,7 @@ def test_word_dropout_leaves_out_whole_words() -> None:
 def test_words_of_translations_are_left_out_in_training(
     make_model: Make, corpus: TokenizedCorpus, share: float
 ) -> None:
-    """Others each time that they are read, where the config says so; of the sources all are there."""
+    """If the config says so, different words are left out each time; source words never are."""
     model: TranslationModel = make_model(LayerWeightingConfig(token_dropout=share)).train()
     batch = corpus.batch(range(5), model.architecture)
     one, other = (model.architecture.encode(batch, model.backbone) for _ in range(2))
@@ -132,7 +132,7 @@ def test_words_of_translations_are_left_out_in_training(
 
 
 def test_layer_weights_begin_even() -> None:
-    """The mixture starts with the same weight for each layer, and its weights always sum to one."""
+    """The mixture starts with the same weight for each layer; a softmax makes them sum to one."""
     reader = LayerWeighting(LayerWeightingConfig(), SMALL, 0.0)
     assert reader.mixture is not None
     assert reader.mixture.weights.softmax(0).tolist() == pytest.approx([1 / 3] * 3)
@@ -140,7 +140,7 @@ def test_layer_weights_begin_even() -> None:
 
 @torch.no_grad()
 def test_step_two_starts_at_the_sentence_model(make_model: Make, corpus: TokenizedCorpus) -> None:
-    """On a pre-norm backbone freshly initialised layers change nothing, whatever the context."""
+    """On a pre-norm backbone, freshly initialised layers change nothing, whatever the context."""
     model: TranslationModel = make_model(LayerWeightingConfig(), norm="pre", scramble=False)
     with_context = corpus.batch([4], model.architecture)
     without = model.architecture.collate([Example(corpus.sources[4])])

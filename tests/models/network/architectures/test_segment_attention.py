@@ -1,4 +1,4 @@
-"""Attention over a block that knows distances in sentences: by a kernel and by torch."""
+"""Attention over a block that uses distances in sentences, by a kernel and by torch."""
 
 from typing import cast
 
@@ -11,11 +11,11 @@ from models.network.layers import AttentionKernel
 
 WIDTH, HEADS, LENGTH = 40, 2, 6
 BY_KERNEL = cast(AttentionKernel, object())
-"""Only asked whether it is there: the projections are those of floats."""
+"""Only its presence matters: projections are computed in floats."""
 
 
 def made(*, relative: bool) -> SegmentAttention:
-    """Random weights; the projections around the attention are of whole numbers, so that nothing is rounded in them."""
+    """A layer with random weights; its projections have whole numbers, so that they compute without rounding."""
     torch.manual_seed(3)
     layer = SegmentAttention(WIDTH, HEADS, relative=relative).eval()
     with torch.no_grad():
@@ -26,7 +26,7 @@ def made(*, relative: bool) -> SegmentAttention:
 
 
 def blocks() -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Two blocks of five sentences, of which three are translated; much is padding or comes later."""
+    """Two blocks of five sentences, three of which are translated; much is padding, or hidden because it follows."""
     torch.manual_seed(4)
     x = torch.randn(2, 3, LENGTH, WIDTH).round()
     keys, values = torch.randn(2, 2, 5, HEADS, LENGTH, WIDTH // HEADS)
@@ -39,7 +39,7 @@ def blocks() -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
 @torch.inference_mode()
 @pytest.mark.parametrize("relative", [True, False])
 def test_the_kernel_computes_what_torch_computes(*, relative: bool) -> None:
-    """With tables of distances and without."""
+    """They agree with and without tables of distances."""
     layer = made(relative=relative)
     expected = layer(*blocks())
     layer.attention.kernel = BY_KERNEL
@@ -48,7 +48,7 @@ def test_the_kernel_computes_what_torch_computes(*, relative: bool) -> None:
 
 @torch.inference_mode()
 def test_a_sentence_depends_on_no_other_and_on_no_padding() -> None:
-    """By the kernel, to the bit: alone with what it sees."""
+    """With the kernel, a sentence alone with what it sees gives the same, to the bit."""
     layer = made(relative=True)
     layer.attention.kernel = BY_KERNEL
     x, keys, values, mask, distance = blocks()
@@ -60,7 +60,7 @@ def test_a_sentence_depends_on_no_other_and_on_no_padding() -> None:
 
 @torch.inference_mode()
 def test_what_sees_nothing_is_a_number() -> None:
-    """Nobody reads it, but what is no number would spread."""
+    """Its result is never read, but a NaN would spread."""
     layer = made(relative=True)
     layer.attention.kernel = BY_KERNEL
     x, keys, values, mask, distance = blocks()

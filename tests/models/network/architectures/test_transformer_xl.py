@@ -1,4 +1,4 @@
-"""Relative attention with a memory: by a kernel and by torch."""
+"""Relative attention with a memory, by a kernel and by torch."""
 
 from dataclasses import replace
 from typing import cast
@@ -15,12 +15,12 @@ from models.network.state import State
 CONFIG = BackboneConfig(width=40, heads=2, decoder_layers=1, max_length=60)
 SENTENCES = 3
 BY_KERNEL = cast(AttentionKernel, object())
-"""Only asked whether it is there: the projections are those of floats."""
+"""Only its presence matters: projections are computed in floats."""
 
 
 @pytest.fixture(params=[False, True], ids=["as published", "warm start"])
 def relative(request: pytest.FixtureRequest) -> RelativeAttention:
-    """Random weights."""
+    """Relative attention with random weights."""
     torch.manual_seed(3)
     relative = RelativeAttention(CONFIG, warm_start=request.param)
     for bias in (relative.content_bias, relative.position_bias):
@@ -32,13 +32,13 @@ def relative(request: pytest.FixtureRequest) -> RelativeAttention:
 
 @pytest.fixture
 def attention() -> Attention:
-    """The backbone's."""
+    """The backbone's attention."""
     torch.manual_seed(4)
     return Attention(CONFIG.width, CONFIG.heads).eval()
 
 
 def state(*, remembers: bool) -> State:
-    """Before the first word; the sentences before had four words, one and none."""
+    """The state before the first word; preceding sentences had four words, one word and none."""
     torch.manual_seed(5)
     fixed = {"x": torch.empty(SENTENCES)}
     if remembers:
@@ -48,7 +48,7 @@ def state(*, remembers: bool) -> State:
 
 
 def words(count: int, hypotheses: int) -> list[Tensor]:
-    """The stream at one word after the other, (R, 1, D) each."""
+    """The sub-layer's input at one word after another, (R, 1, D) each."""
     torch.manual_seed(6)
     return [torch.randn(SENTENCES * hypotheses, 1, CONFIG.width) for _ in range(count)]
 
@@ -68,7 +68,7 @@ def attended(relative: RelativeAttention, attention: Attention, steps: list[Tens
 def test_the_kernel_computes_what_torch_computes(
     relative: RelativeAttention, attention: Attention, hypotheses: int, *, remembers: bool
 ) -> None:
-    """Word by word, past the growth of the cache, and all words at once, which the kernel gives to the bit."""
+    """They agree word by word, while the cache grows, and for all words at once."""
     steps = words(40, hypotheses)
     expected = attended(relative, attention, steps, state(remembers=remembers))
     attention.kernel = BY_KERNEL
@@ -83,7 +83,7 @@ def test_the_kernel_computes_what_torch_computes(
 def test_a_hypothesis_that_begins_later_gives_the_same(
     relative: RelativeAttention, attention: Attention, *, remembers: bool
 ) -> None:
-    """Behind words that are not its own, by the kernel and by torch."""
+    """This holds after words that are not its own, with the kernel and with torch."""
     before, steps = words(5, 1), words(12, 1)[5:]
     alone = attended(relative, attention, steps, state(remembers=remembers))
     for kernel in (None, BY_KERNEL):
@@ -96,9 +96,9 @@ def test_a_hypothesis_that_begins_later_gives_the_same(
 
 @torch.inference_mode()
 def test_a_sentence_depends_on_no_other(relative: RelativeAttention, attention: Attention) -> None:
-    """By the kernel, to the bit: neither on its batch mates nor on the padding of its memory.
+    """With the kernel, a result depends, to the bit, neither on other sentences nor on the padding of its memory.
 
-    The projections around it are of whole numbers, so that nothing is rounded in them.
+    The projections around it have whole numbers, so that they compute without rounding.
     """
     attention.kernel = BY_KERNEL
     for parameter in attention.parameters():

@@ -1,4 +1,4 @@
-"""Sentences and contexts that are encoded by graphs; for the steps after that see `test_graph_decoder`."""
+"""Encoding sentences and contexts with graphs; for the decoding steps after that, see `test_graph_decoder`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,7 +38,7 @@ def model(make_model: Make) -> TranslationModel:
 
 
 def reader(model: TranslationModel, corpus: TokenizedCorpus, tapes: Tapes, limit: int = 2**30) -> Read:
-    """Reads rows of a corpus by what is captured, their contexts anew each time."""
+    """Make a function that reads rows of a corpus with captured graphs, and encodes their contexts each time."""
     reading = CapturedReading(Capturing(tapes, "reading"), ModelDecoder(model), limit)
 
     def read(rows: range) -> State | None:
@@ -52,14 +52,14 @@ def reader(model: TranslationModel, corpus: TokenizedCorpus, tapes: Tapes, limit
 
 @torch.inference_mode()
 def first_scores(decoder: ModelDecoder, batch: Batch) -> Tensor:
-    """Of the first word of each sentence."""
+    """The scores of the first word of each sentence."""
     return decoder.step(torch.ones(len(batch.source), dtype=torch.int64), decoder.start(batch)).clone()
 
 
 def test_each_architecture_reads_the_same(
     make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus
 ) -> None:
-    """By graphs and without, in batches of other sizes, where longer ones have been before."""
+    """Scores are the same with and without graphs, in batches of various sizes, even after longer ones."""
     model, tapes = make_model(architecture), Tapes()
     graphs, plain = GraphDecoder(model, tapes), ModelDecoder(model)
     for rows in (range(20, 28), range(20, 28), range(3), range(40, 45), range(1, 2), range(3, 6), range(6, 7)):
@@ -72,7 +72,7 @@ def test_each_architecture_reads_the_same(
 
 
 def test_what_is_read_later_changes_nothing(model: TranslationModel, corpus: TokenizedCorpus) -> None:
-    """States of several batches of one shape are there together."""
+    """States of several batches of one shape can exist at the same time."""
     read = reader(model, corpus, Tapes())
     turns = [range(8), range(20, 28), range(3), range(40, 45)]
     found = [read(rows) for rows in turns]
@@ -87,7 +87,7 @@ def test_what_is_read_later_changes_nothing(model: TranslationModel, corpus: Tok
 
 
 def test_no_graph_has_more_positions_than_the_model(make_model: Make) -> None:
-    """Longer sentences than the next power of two that there are positions for are read by graphs as well."""
+    """Graphs can also read sentences whose length, rounded up to a power of two, would exceed the positions."""
     model = make_model(SentenceConfig())
     assert 70 < len(model.backbone.positions) < 128
     graphs, plain = GraphDecoder(model, Tapes()), ModelDecoder(model)
@@ -98,7 +98,7 @@ def test_no_graph_has_more_positions_than_the_model(make_model: Make) -> None:
 
 
 def test_no_graph_has_more_positions_than_the_encoder_of_contexts(model: TranslationModel) -> None:
-    """One like BERT has other positions than the backbone: of texts up to its last one there are few sizes, too."""
+    """An encoder such as BERT has other positions than the backbone; lengths are rounded up to at most those."""
     model.architecture.context_positions = 48
     reading, read = CapturedReading(Capturing(Tapes(), "reading"), ModelDecoder(model), 2**30), set()
 
@@ -116,7 +116,7 @@ def test_no_graph_has_more_positions_than_the_encoder_of_contexts(model: Transla
 def test_where_a_graph_does_not_pay_there_is_none(
     model: TranslationModel, corpus: TokenizedCorpus, monkeypatch: pytest.MonkeyPatch, few: int, most: int
 ) -> None:
-    """A device has enough to do without one."""
+    """With many tokens or mostly padding, graphs save nothing, so none is captured."""
     monkeypatch.setattr(captured_reading, "FEW_TOKENS", few)
     monkeypatch.setattr(captured_reading, "MOST_TOKENS", most)
     read = reader(model, corpus, Tapes())
@@ -125,7 +125,7 @@ def test_where_a_graph_does_not_pay_there_is_none(
 
 @pytest.mark.parametrize("limit", [0, 2**30])
 def test_memory_for_graphs_is_bounded(model: TranslationModel, corpus: TokenizedCorpus, limit: int) -> None:
-    """Those that were used longest ago go, and are captured anew when they are wanted twice again."""
+    """The least recently used graphs are dropped, and captured anew when they are wanted twice again."""
     tapes = Tapes()
     read = reader(model, corpus, tapes, limit)
     for rows in (range(1, 5), range(6, 7)) * 2 + (range(1, 5),) * 3:

@@ -35,7 +35,7 @@ Make = Callable[..., Any]
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """For tensors as small as these, threads of torch wait for each other most of the time."""
+    """Use one thread: with tensors this small, several would mostly wait for each other."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -51,13 +51,13 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 
 @pytest.fixture
 def model(make_model: Make, architecture: ArchitectureConfig) -> TranslationModel:
-    """Each architecture."""
+    """A model of each architecture."""
     built: TranslationModel = make_model(architecture)
     return built
 
 
 def with_memory(model: TranslationModel, batch: Batch) -> Batch:
-    """The batch, going on from what ten sentences left, if the architecture does."""
+    """The batch, with random memories of preceding sentences if the architecture is recurrent."""
     if not model.architecture.recurrent:
         return batch
     generator = torch.Generator().manual_seed(5)
@@ -67,7 +67,7 @@ def with_memory(model: TranslationModel, batch: Batch) -> Batch:
 
 
 def test_captured_steps_are_the_steps(model: TranslationModel, corpus: TokenizedCorpus) -> None:
-    """Whatever happens to the batch between them, and however much of their room is empty."""
+    """Scores are equal whatever happens to the batch between steps, and however much of a frame is empty."""
     batches = [with_memory(model, corpus.batch(rows, model.architecture)) for rows in (range(10), range(10, 14))]
     tapes = Tapes()
     expected, found = scores(ModelDecoder(model), *batches), scores(GraphDecoder(model, tapes), *batches)
@@ -78,7 +78,7 @@ def test_captured_steps_are_the_steps(model: TranslationModel, corpus: Tokenized
 
 
 def fused(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> TranslationModel:
-    """The same model as it is on a GPU, but for what computes its kernels."""
+    """The same model as on a GPU, with stand-ins for its kernels."""
     stand_in(monkeypatch)
     other = copy.deepcopy(model)
     prepare(other.eval(), fused=True)
@@ -88,7 +88,7 @@ def fused(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> Translati
 def test_fused_steps_are_the_steps(
     model: TranslationModel, corpus: TokenizedCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a GPU has them: words are looked up where they are, in a frame and without."""
+    """As on a GPU, words are looked up where they are stored; scores are equal, with and without frames."""
     batches = [with_memory(model, corpus.batch(rows, model.architecture)) for rows in (range(10), range(10, 14))]
     expected, other, tapes = scores(ModelDecoder(model), *batches), fused(model, monkeypatch), Tapes()
     for decoder in (ModelDecoder(other), GraphDecoder(other, tapes)):
@@ -106,7 +106,7 @@ def test_searches_by_fused_steps_find_the_same(
     sentences: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Sentences end at different times, and leave; or there is one alone."""
+    """This holds for sentences that end at different times and leave, and for a single one."""
 
     def translations(decoder: ModelDecoder) -> list[list[list[int]]]:
         batch = with_memory(model, corpus.batch(range(sentences), model.architecture))
@@ -129,7 +129,7 @@ def doc_transformer(make_model: Make) -> TranslationModel:
 def test_what_a_graph_chooses_is_what_search_would(
     doc_transformer: TranslationModel, corpus: TokenizedCorpus, beam_size: int, most_repeated: int | None
 ) -> None:
-    """Some sentences begin later, none may end too early, and where one repeats itself search chooses in between."""
+    """Some sentences join later, none may end too early, and if one repeats itself, search chooses instead."""
     options = SearchOptions(beam_size, beam_size, min_length=9, most_repeated=most_repeated)
 
     def translations(decoder: ModelDecoder) -> dict[int, list[Hypothesis]]:
@@ -146,7 +146,7 @@ def test_what_a_graph_chooses_is_what_search_would(
     decoder = GraphDecoder(doc_transformer, tapes)
     expected, found = translations(ModelDecoder(doc_transformer)), translations(decoder)
     assert tapes.replays > 30
-    assert all(frame.shape.choice for frame in decoder._frames._idle)  # none is captured twice
+    assert all(frame.shape.choice for frame in decoder._frames._idle)  # none is captured a second time without choice
     assert found.keys() == expected.keys()
     for key, hypotheses in expected.items():
         assert [each.tokens for each in found[key]] == [each.tokens for each in hypotheses]
@@ -163,7 +163,7 @@ def test_what_a_graph_chooses_is_what_search_would(
 def test_searches_at_the_same_time_do_not_meet(
     doc_transformer: TranslationModel, corpus: TokenizedCorpus, options: SearchOptions
 ) -> None:
-    """Two of like batches, step by step in turn, find what each finds alone; later ones need no new capture."""
+    """Two searches of similar batches, in alternating steps, find what each finds alone; later ones reuse captures."""
     batches = [corpus.batch(rows, doc_transformer.architecture) for rows in (range(5), range(5, 10))]
     tapes = Tapes()
     decoder = GraphDecoder(doc_transformer, tapes)
@@ -186,7 +186,7 @@ def test_searches_at_the_same_time_do_not_meet(
 
 
 def test_a_frame_that_others_have_left_is_as_new(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:
-    """Where their words began, and what they were, is nothing to the sentences that come next."""
+    """The next sentences are not affected by where the words of earlier ones began, or what they were."""
     one, other, new = (
         corpus.batch(rows, doc_transformer.architecture) for rows in (range(5), range(5, 8), range(7, 15))
     )
@@ -207,7 +207,7 @@ def test_a_frame_that_others_have_left_is_as_new(doc_transformer: TranslationMod
 
 
 def test_a_batch_whose_longest_sentence_has_left_takes_less_room(doc_transformer: TranslationModel) -> None:
-    """In a frame as anywhere; what all layers have of the source is picked out at once there, as of the context."""
+    """It moves to a smaller frame; the sources of all layers are selected in one call, and so are the contexts."""
     sources = [[5] * 40, [6] * 9, [7] * 12]
     context = doc_transformer.architecture.collate([Example(source) for source in sources])
     tapes, frames = Tapes(), []
@@ -230,7 +230,7 @@ def test_a_batch_whose_longest_sentence_has_left_takes_less_room(doc_transformer
 
 
 def test_drafts_are_verified_and_gone_on_from(model: TranslationModel, corpus: TokenizedCorpus) -> None:
-    """With captured steps, whatever a draft is worth, the translation is that of ordinary steps without it."""
+    """With captured steps and drafts of any quality, translations are those of ordinary steps without drafts."""
     batch = with_memory(model, corpus.batch(range(10), model.architecture))
     options, lengths = SearchOptions(1, min_length=6), [12] * 10
     expected = [best.tokens for (best,) in search(ModelDecoder(model), batch, options, lengths)]
@@ -243,7 +243,7 @@ def test_drafts_are_verified_and_gone_on_from(model: TranslationModel, corpus: T
 def test_where_capture_fails_decoding_goes_on_without(
     doc_transformer: TranslationModel, corpus: TokenizedCorpus, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """With the same scores, and one line in the log for each of what is captured."""
+    """Scores are the same, and the log has one line for each kind of capture."""
 
     def fail(step: Replay) -> Replay:
         raise RuntimeError("operation not permitted when stream is capturing\nand more")
@@ -265,7 +265,7 @@ def test_where_capture_fails_decoding_goes_on_without(
 def test_steps_without_a_look_are_one_capture(
     doc_transformer: TranslationModel, corpus: TokenizedCorpus, beam_size: int
 ) -> None:
-    """Between two looks at what is found, a search does again what it has captured, and copies what that has found."""
+    """Between two looks at results, a search only replays its capture, and copies what that has found."""
     tapes = Tapes()
     running = new_search(GraphDecoder(doc_transformer, tapes), SearchOptions(beam_size, min_length=0))
     running.add(corpus.batch(range(3), doc_transformer.architecture), [Wanted(key, 40) for key in range(3)])
@@ -277,12 +277,12 @@ def test_steps_without_a_look_are_one_capture(
 
 
 def _said(kind: type[Exception], text: str) -> NoReturn:
-    """Raise an error, and keep it nowhere."""
+    """Raise an error without keeping a reference to it."""
     raise kind(text)
 
 
 def _hidden(kind: type[Exception], text: str) -> NoReturn:
-    """The same in a capture, which ends with an error of its own."""
+    """The same in a capture, which ends with an error of its own that hides it."""
     try:
         raise kind(text)
     finally:
@@ -310,7 +310,7 @@ def test_want_of_memory_does_not_end_captures(
     fail: Callable[[type[Exception], str], NoReturn],
     error: tuple[type[Exception], str],
 ) -> None:
-    """It is said as such, for a smaller batch to be tried, and later steps are captured again."""
+    """It is raised as such, so that a smaller batch can be tried, and later steps are captured again."""
     tapes, full = Tapes(), [True]
 
     def capture(step: Replay) -> Replay:
@@ -322,7 +322,7 @@ def test_want_of_memory_does_not_end_captures(
         search(decoder, batch, SearchOptions(1), [6] * 5)
     full.clear()
     search(decoder, batch, SearchOptions(1), [6] * 5)
-    assert tapes.captures == 2  # of a step, and of what comes before the first one
+    assert tapes.captures == 2  # of a step, and of what precedes the first one
     assert not caplog.records
     assert decoder._frames._idle
     decoder.free()
@@ -339,7 +339,7 @@ def test_what_there_is_no_memory_for_leaves_nothing(
     error: tuple[type[Exception], str],
     before: int,
 ) -> None:
-    """The room that was made is gone at once, without a collector of garbage: a smaller one needs it."""
+    """The memory of a failed capture is freed at once, even without garbage collection: a smaller one needs it."""
     tapes, begun = Tapes(), list[Callable[[], object]]()
 
     def capture(step: Replay) -> Replay:
@@ -362,7 +362,7 @@ def test_what_there_is_no_memory_for_leaves_nothing(
 
 
 def test_memory_for_frames_is_bounded(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:
-    """Frames that nobody uses go when there are too many bytes of them, the oldest first; the last one stays."""
+    """Idle frames are dropped, oldest first, if they have too many bytes; the last one always stays."""
     state = ModelDecoder(doc_transformer).start(corpus.batch(range(3), doc_transformer.architecture))
     shape = Shape.of(state, 3)
     with torch.inference_mode():
@@ -377,7 +377,7 @@ def test_memory_for_frames_is_bounded(doc_transformer: TranslationModel, corpus:
 
 
 def test_a_decoder_goes_with_its_frames(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:
-    """Nothing that a decoder has captured is left once nobody uses it, and no collector of garbage has to find it."""
+    """Once a decoder is no longer used, nothing that it has captured is left, even without garbage collection."""
     decoder = GraphDecoder(doc_transformer, Tapes())
     batch = corpus.batch(range(5), doc_transformer.architecture)
     for _ in range(2):

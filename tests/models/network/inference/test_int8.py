@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not supports_int8(), reason="no kernel for this 
 
 
 def layer(*, bias: bool = True) -> nn.Linear:
-    """A linear layer with random weights of very different rows."""
+    """A linear layer with random weights, whose rows have very different sizes."""
     torch.manual_seed(1)
     linear = nn.Linear(48, 40, bias=bias)
     with torch.no_grad():
@@ -27,7 +27,7 @@ def layer(*, bias: bool = True) -> nn.Linear:
 @torch.inference_mode()
 @pytest.mark.parametrize("bias", [True, False])
 def test_it_is_close_to_the_layer_it_replaces(*, bias: bool) -> None:
-    """Within two per cent of each output's size, four without VNNI, in any shape, whatever its weights."""
+    """It is within two per cent of each output's size, or four without VNNI, for any shape and any sizes of weights."""
     linear, x = layer(bias=bias), torch.randn(5, 7, 48)
     expected, found = linear(x), Int8Linear(linear)(x)
     assert found.shape == expected.shape
@@ -36,7 +36,7 @@ def test_it_is_close_to_the_layer_it_replaces(*, bias: bool) -> None:
 
 @torch.inference_mode()
 def test_a_row_depends_on_no_other() -> None:
-    """A batch mate a thousand times as large changes not one bit."""
+    """Another row that is a thousand times as large does not change a single bit."""
     int8, x = Int8Linear(layer()), torch.randn(9, 48)
     x[4] *= 1000
     together = int8(x)
@@ -46,7 +46,7 @@ def test_a_row_depends_on_no_other() -> None:
 @torch.inference_mode()
 @pytest.mark.parametrize(("read", "given"), [(256, 256), (1024, 256), (256, 2048), (256, 2056), (40, 8), (7, 3)])
 def test_few_rows_give_what_many_give(read: int, given: int) -> None:
-    """To the bit; rows of very different sizes."""
+    """Results are equal to the bit, for rows of very different sizes."""
     torch.manual_seed(2)
     int8, x = Int8Linear(nn.Linear(read, given)), torch.randn(300, read) * torch.logspace(-20, 9, 300)[:, None]
     together = int8(x)
@@ -57,7 +57,7 @@ def test_few_rows_give_what_many_give(read: int, given: int) -> None:
 @torch.inference_mode()
 @pytest.mark.parametrize("count", [1, 300])
 def test_a_row_of_zeros_gives_the_bias(count: int) -> None:
-    """There is nothing to scale it by; nor is there for what is hardly more."""
+    """Such a row cannot be scaled, nor can one that is hardly larger than zero."""
     linear = nn.Linear(256, 256)
     for size in (0.0, 1e-38, 1e-44):
         assert torch.equal(Int8Linear(linear)(torch.full((count, 256), size)), linear.bias.detach().expand(count, -1))
@@ -67,7 +67,7 @@ def test_a_row_of_zeros_gives_the_bias(count: int) -> None:
 @pytest.mark.parametrize("count", [1, 300])
 @pytest.mark.parametrize("broken", [float("nan"), float("inf"), -float("inf")])
 def test_what_is_no_number_stays_none(count: int, broken: float) -> None:
-    """In the rows that have it, and there alone: who looks at the scores sees it."""
+    """The rows that have a NaN or infinity, and only those, are not finite, so it shows in the scores."""
     x = torch.randn(count, 256)
     x[-1, 17] = broken
     found = Int8Linear(nn.Linear(256, 256))(x).isfinite()
@@ -77,13 +77,13 @@ def test_what_is_no_number_stays_none(count: int, broken: float) -> None:
 
 @torch.inference_mode()
 def test_no_rows_give_none() -> None:
-    """A batch may have nothing to read."""
+    """A batch may be empty."""
     assert Int8Linear(layer())(torch.empty(0, 3, 48)).shape == (0, 3, 40)
 
 
 @pytest.mark.parametrize("exponent", [-126, -119, -5, 0, 100])
 def test_what_was_rounded_rounds_to_the_same(exponent: int) -> None:
-    """Integers and scales are equal to the bit, whatever digits the largest element of a row has."""
+    """Integers and scales are the same when rounded again, to the bit, for any largest element of a row."""
     torch.manual_seed(3)
     largest = (1 + torch.arange(2**23) / 2**23) * 2.0**exponent
     rounded, scales = round_rows(torch.stack((largest, (2 * torch.rand(2**23) - 1) * largest), dim=1))
@@ -93,14 +93,14 @@ def test_what_was_rounded_rounds_to_the_same(exponent: int) -> None:
 
 
 def test_a_row_of_zeros_rounds_to_zeros() -> None:
-    """Its scale can be divided by."""
+    """Its scale is not 0, so that it can be divided by."""
     rounded, scales = round_rows(torch.tensor([[0.0, 0.0], [1.0, -1.0]]))
     assert (scales > 0).all()
     assert torch.equal(rounded * scales[:, None], torch.tensor([[0.0, 0.0], [1.0, -1.0]]))
 
 
 def test_a_cpu_without_vnni_multiplies_as_well(tmp_path: Path) -> None:
-    """A row has 7 bits there: within four per cent, each row alone."""
+    """Values have 7 bits there, so results are within four per cent; rows are independent."""
     code = (
         "from llvmlite import binding; known = binding.get_host_cpu_features; "
         "binding.get_host_cpu_features = lambda: type(known())({**known(), 'avx512vnni': False}); "
@@ -116,7 +116,7 @@ def test_a_cpu_without_vnni_multiplies_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [1, 5, 17, 64, 65])
 def test_nothing_is_written_beside_the_rows(count: int) -> None:
-    """Several rows are computed at once, and rooms are larger than what is in them."""
+    """Several rows are computed at once, in buffers larger than needed, but nothing outside the result is written."""
     x, room = torch.randn(count, 200).numpy(), np.full((count + 4, 70), 7, np.float32)
     multiply(x, Int8Linear(nn.Linear(200, 70)).arrays, room[2:-2])
     assert (room[[0, 1, -2, -1]] == 7).all()
@@ -143,7 +143,7 @@ print(hashlib.sha256(found.numpy().tobytes()).hexdigest())
 
 @pytest.mark.skipif(not TILES, reason="no AMX")
 def test_a_process_that_may_not_use_tiles_gives_the_same_bits(tmp_path: Path) -> None:
-    """It finds on disk what one that may has compiled, and must not run that."""
+    """It finds code on disk that was compiled by a process that may use them, and must not run that."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     found = {
         subprocess.check_output([sys.executable, "-c", _HASHED, system], env=environment)

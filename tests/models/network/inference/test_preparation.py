@@ -31,7 +31,7 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 def test_a_model_that_is_made_ready_computes_the_same(
     make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus
 ) -> None:
-    """Joined projections and the way modules are called change nothing but the last digit."""
+    """Joined projections, and another way of calling modules, change only the last digits."""
     model = make_model(architecture)
     batch = corpus.batch(range(10), model.architecture)
     expected = token_losses(model, batch)
@@ -44,10 +44,10 @@ def test_a_model_that_is_made_ready_computes_the_same(
 def test_in_int8_a_translation_depends_on_nothing_else_in_its_batch(
     make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus, options: SearchOptions
 ) -> None:
-    """Alone and in a batch a sentence gets the same words, and the same score, to the bit.
+    """A sentence gets the same words alone and in a batch, and the same score to the bit.
 
-    A difference in the last digit is another integer one day, and a thousandth then. The widths are such that vectors
-    have something left over, where torch computes otherwise.
+    A difference in the last digit would sometimes round to another integer, and so become a thousandth. The widths are
+    no multiples of vector lengths, since torch computes the remaining elements differently.
     """
     model = make_model(architecture, width=20, feed_forward=36)
     prepare(model, int8=True)
@@ -69,7 +69,7 @@ def test_in_int8_a_translation_depends_on_nothing_else_in_its_batch(
 def test_a_sentence_that_joins_is_translated_as_alone(
     make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus, options: SearchOptions, int8: bool
 ) -> None:
-    """Whatever is decoded already, and however long it takes, sentences that come later change nothing."""
+    """Sentences that join later are translated as they are alone, and so are those that are already running."""
     model = make_model(architecture, width=32, feed_forward=64)
     prepare(model, int8=int8)
     decoder = ModelDecoder(model)

@@ -1,4 +1,4 @@
-"""All layers of a decoder in one call for one word a row."""
+"""All layers of a decoder in one call, for one word per row."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +37,7 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 
 
 def translated(model: TranslationModel, corpus: TokenizedCorpus, options: SearchOptions) -> dict[int, list[Hypothesis]]:
-    """Sentences that join while others are decoded, and leave when they are as long as they may be."""
+    """Translations of sentences that join while others are decoded, and leave at their maximum lengths."""
     running, found = new_search(ModelDecoder(model), options), []
     for start in range(0, 15, 5):
         indices = range(start, start + 5)
@@ -54,7 +54,7 @@ def translated(model: TranslationModel, corpus: TokenizedCorpus, options: Search
 def test_it_gives_what_the_layers_give(
     make_model: Make, corpus: TokenizedCorpus, config: Any, options: SearchOptions, norm: Norm
 ) -> None:
-    """Words and scores, to the bit, with a beam and without, over the growth of the cache."""
+    """Words and scores are equal to the bit, with and without a beam, while the cache grows."""
     model = make_model(config, norm=norm, activation="gelu" if norm == "post" else "relu")
     prepare(model, int8=True)
     assert model.step is not None
@@ -66,7 +66,7 @@ def test_it_gives_what_the_layers_give(
 
 @pytest.mark.parametrize("config", WITH_STEP, ids=lambda config: config.kind)
 def test_it_is_used_where_words_come_one_by_one(make_model: Make, corpus: TokenizedCorpus, config: Any) -> None:
-    """And nowhere else: several words at once, or a whole target, go through the layers."""
+    """It is used only there: several words at once, or a whole target, go through the layers."""
     model, calls = make_model(config), []
     prepare(model, int8=True)
     step = model.step
@@ -84,7 +84,7 @@ def test_it_is_used_where_words_come_one_by_one(make_model: Make, corpus: Tokeni
 
 @pytest.mark.parametrize("config", [GlobalLocalConfig(), DocTransformerConfig(gating=False)])
 def test_layers_that_are_more_have_none(make_model: Make, config: Any) -> None:
-    """An architecture that changes them otherwise, a context without gate."""
+    """An architecture that changes layers in other ways, or has context without a gate, has no whole step."""
     model = make_model(config)
     prepare(model, int8=True)
     assert model.step is None

@@ -57,7 +57,7 @@ def _mix(sublayer: ContextAttention, c: Tensor, context: Sequence) -> Tensor:
 
 
 def _previous(architecture: AveragedDocument, model: TranslationModel, preceding: list[list[int]]) -> Sequence:
-    """The sentence before, with its mark, through all shared layers but the last and the context's own."""
+    """The sentence before, with its mark, through all shared layers but the last, and then the context's own layer."""
     if architecture.context_layer is None:
         return []
     tokens = [BOS, *preceding[-1], EOS] if preceding else [BOS]

@@ -1,4 +1,4 @@
-"""Guo and Nguyen 2020 written out for one sentence; BERT itself is the package's, on one input without padding."""
+"""Guo and Nguyen 2020 written out for one sentence; BERT itself is that of `transformers`, without padding."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def bert_context(
         bert: folder of BERT, whose vocabulary is letters.
         source: ids, with </s>.
         target: ids, beginning with <s>.
-        texts: what stands before the sentence, the sentence, and what follows.
+        texts: the text before the sentence, the sentence, and the text after it.
     """
     backbone, architecture = model.backbone, model.architecture
     assert isinstance(architecture, BertContext)
@@ -65,7 +65,7 @@ def bert_context(
 
 
 def bert_states(folder: Path, before: str, current: str, after: str) -> Sequence:
-    """The last states of [CLS] before [SEP] current [SEP], then after [SEP] if there is anything."""
+    """The last states of `[CLS] before [SEP] current [SEP]`, followed by `after [SEP]` if there is any."""
     vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
     pieces = ["[CLS]", *_letters(before), "[SEP]", *_letters(current), "[SEP]"]
     pieces += [*_letters(after), "[SEP]"] if after else []
@@ -83,7 +83,7 @@ def _mixed(
 ) -> Sequence:
     """LN(s + g * own + (1 - g) * bert), where g = sigmoid(W [own; bert] + b); in the decoder bert comes first.
 
-    With the norm first it is s + own + (share of bert) * bert.
+    In a pre-norm backbone, it is s + own + (share of bert) * bert.
     """
     assert isinstance(sublayer, BertAttention)
     queries = [norm(connection.norm, s) for s in sequence] if connection.pre else sequence

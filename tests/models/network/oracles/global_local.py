@@ -1,4 +1,4 @@
-"""Zheng et al. 2020 written out for one block of a document: sentence after sentence, word after word."""
+"""Zheng et al. 2020 written out for one block of a document, sentence by sentence and word by word."""
 
 import math
 
@@ -94,7 +94,7 @@ def _global(layer: GlobalLayer | GlobalAttention, states: Sequence, place: int, 
 
 
 def _keys_and_values(layer: SegmentAttention, seen: list[Sequence]) -> list[Sequence]:
-    """Of each vector its key and, after that, its value."""
+    """The key of each vector, followed by its value."""
     return [[linear(layer.attention.key_value, y) for y in sentence] for sentence in seen]
 
 
@@ -134,7 +134,7 @@ def _decode(
     target: list[int],
     remembered: list[Sequence],
 ) -> tuple[Sequence, list[Sequence]]:
-    """Hidden states, and the inputs of every layer, which the next sentence remembers."""
+    """The hidden states, and the inputs of every layer, which the next sentence remembers."""
     relative = architecture.memory
     if relative is None or architecture.warm:
         hidden = embed(backbone, backbone.target_embedding, target)
@@ -162,7 +162,7 @@ def _remember(
     remembered: Sequence,
     hidden: Sequence,
 ) -> Sequence:
-    """Self-attention to the memory and the past; its keys are the memory's, and those of the current sentence."""
+    """Self-attention over the memory and the past words of the current sentence."""
     before = [norm(connection.norm, x) for x in remembered] if connection.pre else remembered
 
     def attend(xs: Sequence) -> Sequence:

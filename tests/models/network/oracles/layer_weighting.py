@@ -39,7 +39,7 @@ def layer_weighting(
     target: list[int],
     preceding: list[tuple[list[int], list[int]]],
 ) -> Tensor:
-    """Log-probabilities (T, V) after each token of `target`; of the preceding sentences source and translation."""
+    """Log-probabilities (T, V) after each token of `target`; `preceding` has sources and translations."""
     backbone, architecture = model.backbone, model.architecture
     assert isinstance(architecture, LayerWeighting)
     encoded = _encode(backbone, source)
@@ -76,7 +76,7 @@ def _decode(backbone: Transformer, target: list[int], memory: Sequence) -> list[
 
 
 def _mix(mixture: Mixture | None, outputs: list[Sequence]) -> Sequence:
-    """I = sum_j p_j o_j, p = softmax(w); the last output where there are no weights."""
+    """I = sum_j p_j o_j, p = softmax(w); the last output if there are no weights."""
     if mixture is None:
         return outputs[-1]
     exponentials = [torch.exp(w) for w in mixture.weights]
@@ -91,7 +91,7 @@ def _source_context(
     memory: Sequence,
     preceding: list[tuple[list[int], list[int]]],
 ) -> Sequence:
-    """Each sentence alone through the layers, then with its offset (0 is the sentence before), one after the other."""
+    """Each sentence alone through the layers, plus its offset (0 is the sentence before), joined one after another."""
     states: Sequence = []
     for offset, (source, _) in enumerate(reversed(preceding)):
         outputs = _encode(backbone, [*source, EOS])
@@ -119,7 +119,7 @@ def _source_layer(layer: SourceContextLayer, x: Sequence, memory: Sequence, *, g
 def _target_context(
     architecture: LayerWeighting, backbone: Transformer, preceding: list[tuple[list[int], list[int]]]
 ) -> Sequence:
-    """[decoder input embedding; last frozen decoder output] of each translation, which attends its own source."""
+    """[decoder input embedding; last frozen decoder output] of each translation, which attends to its own source."""
     states: Sequence = []
     assert architecture.target_offset is not None
     for offset, (source, target) in enumerate(reversed(preceding)):

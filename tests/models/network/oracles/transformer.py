@@ -1,6 +1,6 @@
 """The sentence Transformer written out: one vector at a time, no batch, no cache, no padding.
 
-A sequence is a list of vectors. Weights are read from the module under test, nothing of its code is used.
+A sequence is a list of vectors. Weights are read from the module under test; none of its code is used.
 """
 
 import math
@@ -43,7 +43,7 @@ def attend(attention: Attention, x: Tensor, memory: Sequence) -> Tensor:
 
 
 def _keys_and_values(attention: Attention, memory: Sequence) -> Sequence:
-    """Of each vector of a memory its key and, after that, its value."""
+    """The key of each vector of a memory, followed by its value."""
     return [linear(attention.key_value, m) for m in memory]
 
 
@@ -68,7 +68,7 @@ def over(attention: Attention, memory: Sequence) -> Sublayer:
 
 
 def over_itself(attention: Attention) -> Sublayer:
-    """Attention of every position to all."""
+    """Attention of every position to all positions."""
     return lambda sequence: over(attention, sequence)(sequence)
 
 
@@ -88,7 +88,7 @@ def feed_forward(layer: FeedForward) -> Sublayer:
 
 
 def residual(connection: Residual, sequence: Sequence, sublayer: Sublayer) -> Sequence:
-    """X + f(LN(x)) where the norm comes first, else LN(x + f(x))."""
+    """X + f(LN(x)) if the norm comes first, otherwise LN(x + f(x))."""
     if connection.pre:
         return [x + y for x, y in zip(sequence, sublayer([norm(connection.norm, x) for x in sequence]), strict=True)]
     return [norm(connection.norm, x + y) for x, y in zip(sequence, sublayer(sequence), strict=True)]
