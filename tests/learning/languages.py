@@ -133,7 +133,7 @@ def train(config: RunConfig, tokenizer: Tokenizer, documents: list[Document]) ->
 
 
 def accuracies(model: TranslationModel, tokenizer: Tokenizer, language: Language) -> tuple[float, float]:
-    """The shares of held-out sentences translated without a mistake: of those without and with need of context.
+    """The shares of held-out sentences without mistakes: among those that need no context, and those that do.
 
     Preceding sentences come with their reference translations, for architectures that read those.
     """

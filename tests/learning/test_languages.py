@@ -45,7 +45,7 @@ QUICK = {
     ("bert_context", "previous"),
 }
 LONGER = {("averaged_document", "far"): {"updates": 800, "schedule": {"peak": 3e-3, "warmup": 50}}}
-"""To make use of a mean over six sentences takes more updates."""
+"""It takes more updates to learn to read a mean over six sentences."""
 GENTLER = {"updates": 300, "schedule": {"peak": 2e-3, "warmup": 50}}
 """For `global_local`, whose decoder is not that of the sentence model."""
 MATRIX = [

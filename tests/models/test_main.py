@@ -204,7 +204,7 @@ def test_cxmi_of_sentences_whose_translation_matches(bundle: Path, corpus: tuple
 
 
 def test_table_puts_results_side_by_side(tmp_path: Path) -> None:
-    """`table` prints Markdown: a line for each model and context, a column for each figure that there is."""
+    """`table` prints Markdown: a line for each model and context, a column for each figure that occurs."""
     scores = {"model": "a", "context": "real", "context_sentences": 2, "bleu": 13.219, "loss": 3.04501}
     accuracies = {"model": "a", "context": "real", "context_sentences": 2, "accuracy": 0.663}
     other = {"model": "b", "context": "empty", "context_sentences": 0, "bleu": 12.6}

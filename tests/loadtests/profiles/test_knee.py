@@ -18,5 +18,5 @@ def test_knee_is_found_from_both_sides(limit: float) -> None:
 
 
 def test_service_that_holds_nothing_has_no_knee() -> None:
-    """The search ends all the same."""
+    """The search still ends."""
     assert find_knee(lambda _: False, 20.0) == 0.0

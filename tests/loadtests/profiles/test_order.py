@@ -36,7 +36,7 @@ def test_translations_beyond_the_two_of_each_sentence_are_counted() -> None:
 
 
 def test_sentence_without_an_answer_is_found() -> None:
-    """So is one that was answered as new twice."""
+    """A sentence that was answered as new twice is found, too."""
     assert everything(6, 6).holds
     assert not everything(5, 6).holds
     assert not everything(7, 6).holds

@@ -44,7 +44,7 @@ def test_every_way_has_its_line() -> None:
 
 
 def test_figures_are_written_though_nobody_reads_the_tables(tmp_path: Path) -> None:
-    """As `| head` closes them early: there is a table for each architecture, each with a line above it."""
+    """`| head` closes the output early; here there are two tables, one for each architecture, with lines above them."""
     program = (
         "import sys; from dataclasses import replace; from models.__main__ import main\n"
         "from models.commands import benchmarks; from tests.models.commands.test_benchmarks import ROW\n"

@@ -25,7 +25,7 @@ def test_no_results_of_another_model_of_the_name_are_left(tmp_path: Path) -> Non
 
 
 def test_results_of_other_files_are_left_only_until_they_are_measured_anew(tmp_path: Path) -> None:
-    """Those that will not be measured again are removed: `table` would put them beside results of these files."""
+    """Results that will not be measured again are removed: `table` would put them beside results on these files."""
     (scores, _), (other, _) = (_kept(tmp_path / "a.real", "model", corpus, "") for corpus in ("these", "others"))
     other.behind.touch()
     other.write({})

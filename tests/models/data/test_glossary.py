@@ -243,7 +243,7 @@ def test_of_terms_that_overlap_the_longest_is_meant_whichever_is_missing(japanes
 
 
 def test_a_stand_in_is_no_word_of_the_text(japanese: Spelling) -> None:
-    """Not even in small letters, since a term might be found in it."""
+    """A word of the text is no stand-in, even if it is in small letters: a term might be found in it."""
     spelt = read(japanese, "{name}とabc", Term("abc", "いろは"))
     assert spelt.text == "JRとNHK"
     assert spelt.restored("JR NHK") == "{name} いろは"
@@ -256,7 +256,7 @@ def test_what_is_left_of_a_stand_in_is_a_loss(japanese: Spelling) -> None:
 
 
 def test_what_is_read_for_a_placeholder_says_no_term(japanese: Spelling) -> None:
-    """Neither does the name in a placeholder, nor a stand-in that looks like a term."""
+    """A name in a placeholder does not count as a term, nor does a stand-in that looks like one."""
     name, letters = Term("名字", "surname"), Term("字", "ABC")
     spelt = replace(japanese.of("名字は{surname}"), terms=(name, letters))
     assert spelt.missing("His name was ABC.") == [name, letters]
@@ -312,7 +312,7 @@ def test_there_are_only_so_many_stand_ins(japanese: Spelling) -> None:
 
 
 def test_with_marks_elsewhere_a_text_is_read_the_same(japanese: Spelling) -> None:
-    """A text that differs only in marks is read with the same stand-ins, for asking the model where marks belong."""
+    """A text that differs only in marks, as when the model is asked where they belong, has the same stand-ins."""
     spelt = read(japanese, "紫式部は%sに源氏物語を書いた。", TALE)
     assert spelt.text == "紫式部はABCにJRを書いた。"
     assert japanese.like("“紫式部”は%sに“源氏物語”を書いた。", spelt).text == "“紫式部”はABCに“JR”を書いた。"

@@ -39,7 +39,7 @@ def test_words_of_others(language: str, text: str, words: list[str]) -> None:
 
 @pytest.mark.parametrize("language", ["sr", "kk", "xx"])
 def test_a_language_of_several_scripts_has_no_others(language: str) -> None:
-    """Nor has an unknown language."""
+    """The same holds for an unknown language."""
     assert Script.of(language) is None
 
 
@@ -85,7 +85,7 @@ def test_they_are_terms_that_stay(spelling: Spelling) -> None:
 
 
 def test_what_a_glossary_says_of_them_goes_before(spelling: Spelling) -> None:
-    """A word in the glossary is translated as that says; other words beside it stay."""
+    """A word in the glossary is translated as the glossary says; other words beside it stay."""
     glossary = Glossary([Term("Word", "Writer"), Term("寺", "temple")])
     found = with_terms(spelling.of("寺のMicrosoft Word 2024"), glossary, script("ja"))
     assert found.terms == (Term("寺", "temple"), Term("Word", "Writer"), Term("Microsoft", "Microsoft"))

@@ -228,7 +228,7 @@ def test_no_run_of_characters_takes_long(japanese: Spelling, run: str) -> None:
 @pytest.mark.parametrize("run", ["1", "1,", "1.", "1 "])
 @pytest.mark.parametrize("sign", ["²", "½", "m2"])
 def test_no_run_of_digits_takes_long(japanese: Spelling, sign: str, run: str) -> None:
-    """Not even if a sign elsewhere in the text makes the search look at all numbers."""
+    """This holds even if a sign elsewhere in the text makes the search look at all numbers."""
     text = f"京都{sign} {run * (100_000 // len(run))}"
     assert len(japanese.of(text).text) > 90_000
 

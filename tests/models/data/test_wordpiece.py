@@ -58,7 +58,7 @@ def test_what_is_saved_reads_as_before(folder: Path, tmp_path_factory: pytest.Te
 
 
 def test_a_line_of_the_vocabulary_ends_with_a_line_feed_alone(folder: Path) -> None:
-    """A vocabulary may have a line separator as a piece, without which later pieces would get other numbers."""
+    """A vocabulary may have a line separator as a piece; later pieces keep their numbers."""
     before = WordPiece.load(folder).encode(["abc a"])[0]
     file = folder / "vocab.txt"
     file.write_text("\u2028\n" + file.read_text(encoding="utf-8"), encoding="utf-8")

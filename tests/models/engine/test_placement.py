@@ -262,7 +262,7 @@ class AroundAll(Placement):
     ],
 )
 def test_what_has_its_partner_elsewhere_is_not_within_a_pair(english: Runtime, source: str, expected: set[str]) -> None:
-    """Nor is it moved out of a pair that it was within: whatever the translation, tags do not cross."""
+    """It stays outside or inside of other pairs as in the source: whatever the translation, tags do not cross."""
     placement = AroundAll(None, english.tokenizer, *[Spelling(Nearest(english.tokenizer.source))] * 2, "ja", 100)
     spelt = placement.spelling.of(source)
     assert spelt.restored(placement.place(TokenizedRequest(Example([1]), 10), spelt, "皇帝が建てた")) in expected

@@ -104,7 +104,7 @@ def english() -> Runtime:
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence"])
 def test_where_a_word_does_not_come_back_another_one_is_tried(english: Runtime, strategy: Any) -> None:
-    """A flow gives the same as a call, and sentences beside it that need no other try are translated as ever."""
+    """A flow gives the same as a call, also for sentences beside it that need no second try."""
     (tried,) = english.translate([TranslationRequest(TRIED)], Options(strategy))
     assert tried.text.index("{name}") < tried.text.index("%d") < len(tried.text) - 4
     assert "ジェイアール" not in tried.text

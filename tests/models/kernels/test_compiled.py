@@ -96,7 +96,7 @@ def test_it_is_compiled_anew_when_what_it_calls_has_changed(tmp_path: Path) -> N
 
 
 def test_a_disk_without_room_is_no_obstacle(tmp_path: Path) -> None:
-    """Code that cannot be kept is used all the same."""
+    """Code that cannot be kept is still used."""
     assert normed(tmp_path, most=64) == NORMED
     assert not list(tmp_path.rglob("*.nbc"))
 

@@ -163,7 +163,7 @@ def test_context_modules_may_be_taken_for_the_decoder_alone(make_run: MakeRun) -
 
 
 def test_context_modules_of_another_architecture_are_refused(make_run: MakeRun) -> None:
-    """So are those of an architecture that counts layers from the top, if its encoder was shallower."""
+    """Modules that count layers from the top are refused, too, if their encoder was shallower."""
     make_tokenizer(load_config(make_run("first")))
     begin = {"init": str(train(load_config(make_run("first", training={"updates": 1})))), "step": "document"}
     averaged = {"kind": "averaged_document"}

@@ -85,7 +85,7 @@ def test_what_cleaning_leaves_out_is_not_learnt_from(tokenizer: Tokenizer) -> No
 
 
 def test_what_has_too_long_a_context_is_not_learnt_from(tokenizer: Tokenizer) -> None:
-    """Nor are pairs with more tokens than the model has positions."""
+    """Pairs with more tokens than the model has positions are not learnt from, either."""
     cleaning = CleaningConfig()
     assert found(tokenizer, cleaning, context=1)["learnt from"].pairs == 2  # the first of each document
     assert (
