@@ -12,7 +12,7 @@ from itertools import accumulate, chain
 import sentencex
 
 from models.data.markup import split_unmarked
-from models.data.spacing import primary
+from models.data.spacing import primary, sentence_gap_of
 from models.data.words import ENTITY
 from service.segmentation.disguise import disguised
 
@@ -78,7 +78,7 @@ class Boundaries:
         self._language = code = primary(language)  # the library does not know most codes with a region or script
         self._japanese = code == "ja"
         self._english = code == "en"
-        self._without_spaces = code in {"ja", "zh"}
+        self._without_spaces = not sentence_gap_of(code)
         held = [rf"(?:\b(?:{_BEFORE_NAMES[code]})\.\s*$)"] if code in _BEFORE_NAMES else []
         held += [_ORDINAL[code]] if code in _ORDINAL else []
         self._unfinished = re.compile("|".join(held)) if held else None

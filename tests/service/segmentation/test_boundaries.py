@@ -47,6 +47,7 @@ def sentences(line: str, language: str, longest: int = 100) -> list[str]:
         ("ja", "彼はJ.S.バッハの曲を弾いた。|A.D.794年に遷都した。|答えはA. |次はB."),
         ("ja", "彼はＪ．Ｓ．バッハの曲を弾いた。|イ．西山に行く。|十二．東山に行く。"),
         ("zh", "他弹J.S.巴赫的曲子。|很美。"),
+        ("yue", "佢彈J.S.巴赫嘅曲。|好靚。"),
         ("en", "He reads. |IV. The temple."),
         ("en", "See Figs. 3 and 4, ch. 2, vol. 5. |Eq. 6 holds. |Ft. Worth is large."),
         ("ja", "京都は都だ。|（寺が多い。）|人も多い。|(古い。)|「そう。」"),
