@@ -209,9 +209,7 @@ async def _answering(url: str, server: _Server) -> None:
 async def _lock(folder: Path) -> int:
     lock = _open_lock(folder)
     try:
-        async with asyncio.timeout(
-            _STOP_SECONDS
-        ):  # the Redis of a service that was killed just now may still be ending
+        async with asyncio.timeout(_STOP_SECONDS):  # the Redis of a service just killed may still be ending
             while not _locked(lock):  # noqa: ASYNC110 - nothing tells us when another process ends
                 await asyncio.sleep(_POLL_SECONDS)
     except TimeoutError:
