@@ -1,10 +1,10 @@
 # The service's image, for CPU and for CUDA; the same image trains and translates corpora (`python -m models`).
-# `make image` builds it, with Docker or without; docs/deployment.md says how it is run.
+# `make image` builds it, with Docker or without; docs/deployment.md says how to run it.
 #
 #   BASE_IMAGE     Debian with Python 3.11 or 3.12 and its venv module
-#   TORCH_INDEX    where torch comes from; CUDA: https://download.pytorch.org/whl/cu130; empty: where pip is told to look
-#   EXTRAS         of pyproject.toml; CUDA: bert,cuda (CTranslate2 wants another cuBLAS than torch brings)
-#   PACKAGES       of Debian, beside it; CUDA: gcc libc6-dev (Triton compiles its kernels where they run)
+#   TORCH_INDEX    where torch comes from; CUDA: https://download.pytorch.org/whl/cu130; empty: pip's own indexes
+#   EXTRAS         extras of pyproject.toml; CUDA: bert,cuda (CTranslate2 needs a different cuBLAS from torch's)
+#   PACKAGES       additional Debian packages; CUDA: gcc libc6-dev (Triton compiles its kernels at run time)
 #   PIP_INDEX_URL  a mirror of PyPI
 ARG BASE_IMAGE=docker.io/library/python:3.11.16-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
@@ -15,12 +15,12 @@ ARG PIP_INDEX_URL
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /build
 COPY LICENSE NOTICE constraints.txt pyproject.toml ./
-# pip is a tool of the build: what is shipped has none.
+# pip is only a tool of the build: the environment that is shipped does not contain it.
 RUN python3 -m venv /opt/tools \
     && /opt/tools/bin/pip install --constraint constraints.txt pip \
     && python3 -m venv --without-pip /opt/antecedent
-# torch first and alone, as in the Makefile. The project has no modules yet: so its dependencies are one layer, which
-# lasts until they change.
+# torch is installed first and without its dependencies, as in the Makefile. The project's own modules are copied only later, so the
+# dependencies have a layer of their own, which lasts until they change.
 RUN /opt/tools/bin/pip --python /opt/antecedent install --constraint constraints.txt setuptools \
     && /opt/tools/bin/pip --python /opt/antecedent install --constraint constraints.txt --no-deps \
         ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} torch \
@@ -28,12 +28,12 @@ RUN /opt/tools/bin/pip --python /opt/antecedent install --constraint constraints
     && find /opt/antecedent -path '*/nvidia/cublas/lib' -exec ln -s {} /opt/antecedent/lib/cublas ';'
 COPY models models
 COPY service service
-# Bundles are in /models, where a volume may stand in for them, and nowhere twice.
+# Bundles are only in /models, where a volume may take their place.
 RUN mv models/pretrained /models && chmod -R a+rX /models \
     && /opt/tools/bin/pip --python /opt/antecedent install --no-deps --no-build-isolation . \
     && /opt/tools/bin/pip --python /opt/antecedent check
 
-# The bill of materials: `make sbom` takes it out of here.
+# The bill of materials, which `make sbom` extracts.
 FROM build AS bill
 COPY deploy/image/sbom.py ./
 RUN /opt/tools/bin/pip install --constraint constraints.txt cyclonedx-bom \
@@ -61,8 +61,8 @@ RUN groupadd --gid 10001 antecedent \
     && install --directory --owner antecedent --group antecedent /var/cache/antecedent
 COPY --from=build /models /models
 COPY --from=build /opt/antecedent /opt/antecedent
-# The root file system may be read-only: what is written goes to /tmp. Nothing is fetched at run time, whatever a model
-# names. CTranslate2 looks for its cuBLAS in LD_LIBRARY_PATH, a folder that is there with the extra `cuda` alone.
+# The root file system may be read-only: everything is written to /tmp. Nothing is downloaded at run time, whatever a model
+# names. CTranslate2 looks for its cuBLAS in LD_LIBRARY_PATH, a folder that exists only with the extra `cuda`.
 ENV PATH=/opt/antecedent/bin:$PATH \
     LD_LIBRARY_PATH=/opt/antecedent/lib/cublas \
     HOME=/tmp \
