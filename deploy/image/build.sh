@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds the image where there is neither Docker nor a registry: with buildah, on a Debian made on the spot.
+# Builds the image where there is neither Docker nor a registry: with buildah, on a Debian that is installed on the spot.
 #
 #   deploy/image/build.sh [OPTION OF buildah build]... .
 #
-# Debian's packages buildah and debootstrap are all that it needs; debootstrap wants root, buildah does not. A machine with pip
-# configuration or certificates of its own gives them by options: --volume /etc/pip.conf:/etc/pip.conf:ro, for example.
+# It needs only the Debian packages buildah and debootstrap; debootstrap requires root, buildah does not. If the machine has a pip
+# configuration or certificates of its own, pass them by options, for example --volume /etc/pip.conf:/etc/pip.conf:ro.
 set -eu
 cd "$(dirname "$0")/../.."
 export BUILDAH_ISOLATION="${BUILDAH_ISOLATION:-chroot}"
@@ -19,7 +19,7 @@ make_base() {
     buildah add --quiet "$container" "$folder" /
     buildah config --env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$container"
     buildah commit --quiet --rm "$container" "$BASE"
-    rm -rf "$folder"  # `exec` below leaves nothing to the trap
+    rm -rf "$folder"  # the trap does not run after the `exec` below
     trap - EXIT
 }
 
