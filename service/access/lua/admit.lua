@@ -1,11 +1,11 @@
--- Admit a request of one key: spend sentences of its moving minute and take one of its places, or neither.
+-- Admit a request of one key: spend sentences of its sliding minute and take one of its places, or do neither.
 --
 -- KEYS  1 spent (list, oldest first: 'milliseconds sentences sum', the sum up to and including this entry)
 --       2 places (sorted set: token by the end of its lease in milliseconds)
 -- ARGV  1 sentences per minute (0: no limit)  2 sentences to spend  3 places (0: none is taken)  4 token  5 lease in milliseconds
--- Returns {outcome, sentences left, milliseconds until more are left, or until enough are where they were refused};
--- the outcome is 'admitted', 'rate' or 'places'. Repeated after its reply was lost it finds its place taken already, and
--- spends nothing more; without a place it spends twice.
+-- Returns {outcome, sentences left, milliseconds until more are left, or until enough are if the outcome is 'rate'};
+-- the outcome is 'admitted', 'rate' or 'places'. A call that is repeated because its reply was lost finds its place
+-- already taken, and spends nothing more; if it takes no place, it spends twice.
 local window = 60000
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -18,7 +18,7 @@ local function entry(index)
   return tonumber(at), tonumber(sentences), tonumber(sum)
 end
 
--- What was spent a minute ago counts no more; nor what will have been, by a clock that has gone back since.
+-- What was spent a minute ago or earlier no longer counts; nor does an entry of the future, left by a clock that has gone back.
 local oldest, sentences, sum = entry(0)
 while oldest and (oldest <= now - window or oldest > now) do
   redis.call('LPOP', KEYS[1])
@@ -31,7 +31,7 @@ if oldest then
 end
 local spent = total - before
 
--- The first entry with which at least `missing` sentences will have gone, found by bisection of the sums.
+-- Milliseconds until at least `missing` sentences have left the minute; the last of their entries is found by bisection of the sums.
 local function wait_for(missing)
   local low, high = 0, redis.call('LLEN', KEYS[1]) - 1
   while low < high do
@@ -48,7 +48,7 @@ end
 
 if places > 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-  redis.call('ZREMRANGEBYSCORE', KEYS[2], '(' .. string.format('%.0f', now + lease), '+inf')  -- by such a clock
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '(' .. string.format('%.0f', now + lease), '+inf')  -- left by such a clock
   redis.call('ZADD', KEYS[2], now + lease, ARGV[4])
   if redis.call('ZCARD', KEYS[2]) > places then
     redis.call('ZREM', KEYS[2], ARGV[4])

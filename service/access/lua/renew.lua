@@ -1,4 +1,4 @@
--- Hold a place for longer; one that an outage has forgotten is taken again.
+-- Hold a place for longer; one that was lost in an outage is taken again.
 --
 -- KEYS  1 places      ARGV  1 token  2 lease in milliseconds
 local clock = redis.call('TIME')

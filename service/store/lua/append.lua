@@ -26,7 +26,7 @@ local function pace(per_minute)
   return 0
 end
 
--- Whether all sentences are kept that a sentence at a position needs as context.
+-- Whether all sentences that the one at a position needs as context are still kept.
 local function has_context(position)
   for before = math.max(0, position - session.window), position - 1 do
     if not entry('s', before) then return false end
@@ -52,7 +52,7 @@ if position < session.next then
   redis.call('HDEL', KEYS[2], 'f' .. position)
 else
   if not has_context(position) then
-    redis.call('DEL', unpack(KEYS)) -- a Redis that evicts has forgotten its sentences: what is left of it is no session
+    redis.call('DEL', unpack(KEYS)) -- a Redis that evicts has dropped its sentences: what is left is not a session
     return {'unknown'}
   end
   if position >= most then return {'full', position, session.next} end

@@ -8,7 +8,7 @@ local status = redis.call('HGET', KEYS[1], 'status')
 if status ~= 'queued' and status ~= 'translating' then return -1 end
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[1] then return 0 end
-local file = redis.call('HMGET', KEYS[1], 'file', 'content', 'result') -- only now: they may be large
+local file = redis.call('HMGET', KEYS[1], 'file', 'content', 'result') -- read only now, since they may be large
 redis.call('DEL', KEYS[2]) -- first, since a Redis that is full refuses what follows, unless something was written before
 if not holder then redis.call('HINCRBY', KEYS[1], 'attempts', 1) end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])

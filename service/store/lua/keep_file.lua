@@ -1,12 +1,12 @@
--- Keep a file that waits for its translation, if its tenant has room ('keep'); or ask whether it has ('ask'); or keep a file for
--- longer that is there already ('stay'). May be repeated; of a file that is there, it changes only its time to live.
+-- Keep a file that waits for its translation, if its tenant has room ('keep'); or only ask whether it has ('ask'); or keep an
+-- existing file for longer ('stay'). May be repeated: of an existing file, it changes only the time to live.
 --
 -- KEYS  1 the file (hash)  2 the tenant's files (sorted set: ids by when they expire)
 --       3 their bytes (hash by id; negative for a file that was fetched: it is still there, but no longer counts as a file)
 -- ARGV  1 id  2 'ask', 'keep' or 'stay'  3 bytes  4 description  5 content  6 time to live in milliseconds
 --       7 the longest time to live  8 most files  9 most bytes of all of them
--- Returns 1 if it is kept, or may be; 0 if there are too many files; -2 if they are too large; -1 if it should be there and is not.
-if redis.call('HGET', KEYS[1], 'status') == 'error' then return 1 end -- meanwhile, and it takes no more room
+-- Returns 1 if it is kept, or may be; 0 if there are too many files; -2 if they are too large; -1 if it should exist and does not.
+if redis.call('HGET', KEYS[1], 'status') == 'error' then return 1 end -- it has failed meanwhile, and takes no more room
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local gone = redis.call('ZRANGEBYSCORE', KEYS[2], 0, now, 'LIMIT', 0, 1000)
@@ -17,7 +17,7 @@ end
 local own = redis.call('HGET', KEYS[3], ARGV[1])
 if not own then
   local files, bytes, sizes = 0, tonumber(ARGV[3]), redis.call('HVALS', KEYS[3])
-  if #sizes >= 10000 then return 0 end -- fetched, most of them: more would be counted for too long
+  if #sizes >= 10000 then return 0 end -- most of them fetched: to count more would take too long
   for _, size in ipairs(sizes) do
     if tonumber(size) > 0 then files = files + 1 end
     bytes = bytes + math.abs(size)

@@ -1,5 +1,5 @@
--- Read everything that a session keeps, and renew its time-to-live. Where Redis accepts no writes, it can still be read, until the
--- old one runs out.
+-- Read everything that a session keeps, and renew its time-to-live. If Redis accepts no writes, the session can still be read until
+-- its old time-to-live runs out.
 --
 -- KEYS  1 session  2 entries  3 idempotency keys
 -- Returns {session as field, value, ...; entries as field, value, ...}; both are empty if there is no session.
