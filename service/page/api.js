@@ -1,9 +1,9 @@
-/** What this page asks of its service. Addresses are relative, so that a proxy may put a path before them. */
+/** The page's requests to its service. Addresses are relative, so that a proxy may put a path before them. */
 
 const KEY = "antecedent.key";
-const OF_KEYS = ["unauthenticated", "forbidden"]; // what another key helps against
+const OF_KEYS = ["unauthenticated", "forbidden"]; // problems that another key may solve
 
-/** The service's own words for what it refuses (RFC 9457). */
+/** A refusal, in the service's own words (RFC 9457). */
 export class Problem extends Error {
   constructor({ status, code, detail, next_position }) {
     super(detail);
@@ -11,18 +11,18 @@ export class Problem extends Error {
   }
 }
 
-/** Use a key until the page's tab is closed; false if no request could have it. */
+/** Use a key until the page's tab is closed. Returns false if no request could carry it. */
 export function useKey(key) {
   try {
     new Headers({ Authorization: `Bearer ${key}` });
   } catch {
-    return false; // letters that no header may have, perhaps invisible ones that were copied with it
+    return false; // it has characters that no header may have, perhaps invisible ones that were copied with it
   }
   sessionStorage.setItem(KEY, key);
   return true;
 }
 
-/** An answer of the service. Throws a `Problem` for a refusal; one for want of a key is also an event of the document. */
+/** Get an answer from the service. Throws a `Problem` if it refuses; if another key may help, the document also gets an event. */
 export async function ask(path, { headers = {}, ...options } = {}) {
   const key = sessionStorage.getItem(KEY);
   const own = key ? { Authorization: `Bearer ${key}` } : {};
@@ -34,18 +34,18 @@ export async function ask(path, { headers = {}, ...options } = {}) {
   throw new Problem(problem);
 }
 
-/** An answer to JSON. */
+/** Send JSON, and return the answer. */
 export function send(path, body, { method = "POST", headers = {}, signal } = {}) {
   const json = { "Content-Type": "application/json", ...headers };
   return ask(path, { method, headers: json, body: JSON.stringify(body), signal });
 }
 
-/** What is in an answer to JSON. */
+/** Send JSON, and return the content of the answer. */
 export async function answered(path, body, options) {
   return (await send(path, body, options)).json();
 }
 
-/** The sentences of a document, as they become ready, and at last its end: `{kind, data}`. */
+/** The sentences of a document, as they become ready, and finally its end: `{kind, data}`. */
 export async function* translated(body, signal) {
   const answer = await send("v1/documents", body, { headers: { Accept: "text/event-stream" }, signal });
   for await (const { kind, data } of events(answer.body)) {
@@ -68,7 +68,7 @@ async function* events(stream) {
       yield* blocks.map(event).filter(({ data }) => data);
     }
   } finally {
-    reader.cancel().catch(() => null); // the service need not go on for whoever has read enough
+    reader.cancel().catch(() => null); // the service need not continue when the reader has had enough
   }
 }
 

@@ -1,4 +1,4 @@
-/** What every translation is asked with: the pair of languages, the model and the terms. */
+/** What every request for a translation names: the pair of languages, the model and the terms. */
 
 import { ask } from "./api.js";
 
@@ -8,15 +8,15 @@ const CHOSEN = "antecedent.model";
 const names = new Intl.DisplayNames("en", { type: "language" });
 let models = [];
 
-/** Keep what is chosen with the tab: when a browser brings back a page, it has the text, but not the languages. */
+/** Store the choice with the tab: when a browser restores a page, it restores the text, but not the languages. */
 export function install() {
   pairs.addEventListener("change", () => sessionStorage.setItem(CHOSEN, pairs.value));
 }
 
-/** Read which models there are; what was chosen stays so, if it is still there. */
+/** Read which models there are; the chosen one stays chosen if it still exists. */
 export async function readModels() {
   ({ models } = await (await ask("v1/models")).json());
-  const chosen = pairs.value; // now: it may have been chosen while they were read
+  const chosen = pairs.value; // read only now: somebody may have chosen meanwhile
   const wanted = chosen || sessionStorage.getItem(CHOSEN);
   pairs.replaceChildren(...models.map((model) => new Option(label(model), model.name)));
   if (models.some(({ name }) => name === wanted)) pairs.value = wanted;
@@ -33,11 +33,11 @@ function nameOf(language) {
   try {
     return names.of(language);
   } catch {
-    return language; // browsers take fewer codes than a service does
+    return language; // browsers accept fewer codes than a service does
   }
 }
 
-/** Call `changed` with the model that is chosen, whenever it is another one. */
+/** Call `changed` with the chosen model whenever it changes. */
 export function onModel(changed) {
   pairs.addEventListener("change", () => model() && changed(model()));
 }
@@ -46,7 +46,7 @@ export function model() {
   return models.find(({ name }) => name === pairs.value);
 }
 
-/** The members of every request, by the models that there are now. */
+/** The members of every request, according to the models that there are now. */
 export async function choice() {
   await readModels();
   if (!model()) throw new Error("The service has no model.");
@@ -54,7 +54,7 @@ export async function choice() {
   return { source_lang, target_lang, model: name };
 }
 
-/** The terms, as members of a request. Half a term is refused: it may be one that is not finished. */
+/** The terms, as members of a request. Half a term is refused: it may be unfinished. */
 export function glossary() {
   const lines = terms.value.split("\n").filter((line) => line.trim());
   return lines.map((line) => {

@@ -1,4 +1,4 @@
-/** What its context has changed in a passage. */
+/** What difference the context makes to a passage. */
 
 import { translated } from "./api.js";
 import { differences } from "./words.js";

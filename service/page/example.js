@@ -1,4 +1,4 @@
-/** A document to begin with, in the language that is chosen, if there is one. */
+/** A document to begin with, in the chosen language, if there is one. */
 
 import { model, onModel } from "./choice.js";
 

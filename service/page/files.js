@@ -1,4 +1,4 @@
-/** Files, which are translated while the page may be closed. */
+/** Files, which are translated even if the page is closed. */
 
 import { ask } from "./api.js";
 import { choice, glossary } from "./choice.js";
@@ -7,15 +7,15 @@ import { attempt } from "./notice.js";
 const panel = document.querySelector("#files");
 const [drop, input, list] = [".drop", "input", "ul"].map((selector) => panel.querySelector(selector));
 const template = document.querySelector("#file");
-const lines = new Map(); // of files, by their ids
-const deleted = new Set(); // ids, which an answer that was on its way may still have
-const PAUSE_MS = 1000; // between two looks at how far they are
-const LONG_PAUSE_MS = 5000; // where there was no answer
+const lines = new Map(); // the list's items, by the ids of the files
+const deleted = new Set(); // ids that an answer may still contain if it was already under way
+const PAUSE_MS = 1000; // between two requests for their progress
+const LONG_PAUSE_MS = 5000; // if there was no answer
 let isWatching = false;
 
 export function install() {
   input.addEventListener("change", () => {
-    const chosen = [...input.files]; // the field's own list goes with its value
+    const chosen = [...input.files]; // the field's own list disappears with its value
     input.value = "";
     attempt(() => sendAll(chosen));
   });
@@ -26,14 +26,14 @@ export function install() {
   });
 }
 
-/** A file that is dropped beside the field does not take the page's place; a text goes where it is dropped. */
+/** Prevent a file that is dropped beside the field from replacing the page; a text goes where it is dropped. */
 function keepPage(drag) {
   if (drag.dataTransfer.types.includes("Files")) drag.preventDefault();
 }
 
-/** Show what was sent, perhaps by an earlier page, and whatever becomes of it. */
+/** Show what was sent, perhaps from an earlier page, and how it progresses. */
 export async function readFiles() {
-  const shown = [...lines.keys()]; // what is sent while the answer is on its way is not in it
+  const shown = [...lines.keys()]; // the answer does not contain what is sent while it is under way
   const { files } = await (await ask("v1/files")).json();
   const ids = new Set(files.map(({ id }) => id));
   shown.filter((id) => !ids.has(id)).forEach(forget);
@@ -49,7 +49,7 @@ async function watch() {
       await readFiles();
       pause = PAUSE_MS;
     } catch (problem) {
-      if ([401, 403].includes(problem.status)) break; // begun anew with another key
+      if ([401, 403].includes(problem.status)) break; // started again with another key
       pause = LONG_PAUSE_MS;
     }
   }
@@ -60,7 +60,7 @@ function isPending(line) {
   return !["done", "error"].includes(line.dataset.status);
 }
 
-/** Send files one after the other; those that are refused are told together in the end. */
+/** Send files one after the other; the refused ones are reported together at the end. */
 async function sendAll(files) {
   const refused = [];
   for (const file of files)
@@ -73,7 +73,7 @@ async function sendOne(file) {
   const form = new FormData();
   Object.entries(await choice()).forEach(([name, value]) => form.set(name, value));
   form.set("glossary", glossary().map(({ source, target }) => `${source}\t${target}`).join("\n"));
-  form.set("filename", file.name); // as it is: beside the file some signs in it are escaped
+  form.set("filename", file.name); // unchanged: in the file's own part, some characters in it are escaped
   form.set("file", file);
   show(await (await ask("v1/files", { method: "POST", body: form })).json());
   if (!isWatching) watch();

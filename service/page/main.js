@@ -1,4 +1,4 @@
-/** The page: its parts, the key that they need, and which of them is seen. */
+/** The page: its parts, the key that they need, and which of them is visible. */
 
 import { useKey } from "./api.js";
 import * as choice from "./choice.js";
@@ -28,7 +28,7 @@ attempt(read);
 
 function askForKey() {
   another.hidden = true;
-  if (!key.hidden) return; // whoever writes elsewhere meanwhile is not taken away
+  if (!key.hidden) return; // the focus stays with somebody who is writing elsewhere
   key.hidden = false;
   key.querySelector("input").focus();
 }
@@ -57,7 +57,7 @@ function choose(tab) {
   if (tab.id === "tab-files") attempt(files.readFiles);
 }
 
-/** Arrows lead from tab to tab, as in the ARIA Authoring Practices. */
+/** Arrow keys lead from tab to tab, as in the ARIA Authoring Practices. */
 function move({ key: pressed, target }) {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[pressed];
   if (!step) return;

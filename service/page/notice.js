@@ -1,8 +1,8 @@
-/** What went wrong, above everything. */
+/** A notice at the top of the page, which says what went wrong. */
 
 const notice = document.querySelector("#notice");
 
-/** Do something, and say so if it cannot be done; whether it could. */
+/** Do something, and show a notice if it fails. Returns whether it succeeded. */
 export async function attempt(work) {
   notice.hidden = true;
   try {

@@ -1,4 +1,4 @@
-/** Where a translated sentence comes from, and what else it may be. */
+/** The source of a translated sentence, and its other translations. */
 
 import { answered } from "./api.js";
 import { OFFERED, offerOthers, textsOf } from "./others.js";
@@ -9,7 +9,7 @@ export function hideOrigin() {
   about.hidden = true;
 }
 
-/** Show it of the sentence in a span, where another translation can be chosen. */
+/** Show the source of the sentence in a span, and other translations that can replace it there. */
 export async function showOrigin(passage, sentence, span) {
   const { source, context_size: read } = sentence;
   const origin = `${source} — read after ${read} preceding ${read === 1 ? "sentence" : "sentences"}. `;
@@ -24,7 +24,7 @@ export async function showOrigin(passage, sentence, span) {
   offerOthers(others, texts, () => span.textContent, (text) => (span.textContent = text));
 }
 
-/** Those of a sentence in its place, its own first. */
+/** The translations of a sentence in its context, beginning with its own. */
 async function translations({ asked, sentences }, { position, source, translation, context_size }) {
   const { text, ...how } = asked;
   const context = sentences.slice(position - context_size, position).map((sentence) => sentence.source);

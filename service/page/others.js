@@ -2,7 +2,7 @@
 
 export const OFFERED = 3; // of each sentence
 
-/** The texts that there are of a sentence, its translation first. */
+/** All texts for a sentence: its translation, and then the alternatives. */
 export function textsOf({ translation, alternatives }) {
   return [translation, ...alternatives.map((other) => other.translation)];
 }

@@ -9,7 +9,7 @@ const panel = document.querySelector("#session");
 const [form, input, translate, rows] = ["form", "input", ".main", "tbody"].map((part) => panel.querySelector(part));
 const template = document.querySelector("#sentence");
 let current = null; // the session that sentences go to, as a promise, once there is one
-let saving = Promise.resolve(); // corrections, one after the other, before all that comes after them
+let saving = Promise.resolve(); // corrections, one after the other; whatever is sent later waits for them
 
 export function install() {
   form.addEventListener("submit", (submission) => {
@@ -20,7 +20,7 @@ export function install() {
   onModel(() => attempt(forget)); // a session stays with its model
 }
 
-/** Send the sentence that was written. One that fails stays where it is, to be sent again at the same position. */
+/** Send the sentence that was written. One that fails stays in the field, to be sent again at the same position. */
 async function say() {
   translate.disabled = input.readOnly = true;
   const mine = (current ??= begin());
@@ -36,7 +36,7 @@ async function say() {
     input.value = "";
   } catch (problem) {
     if (mine !== current) return;
-    if (!session) current = null; // it has not begun, and is tried again with the next sentence
+    if (!session) current = null; // it could not be begun: the next sentence tries again
     throw problem;
   } finally {
     translate.disabled = input.readOnly = false;
@@ -67,15 +67,15 @@ function show(sentence, address) {
   const choose = offer(target, sentence.translation, address);
   const draw = () => offerOthers(others, textsOf(sentence), () => target.textContent, choose);
   target.addEventListener("input", draw);
-  others.addEventListener("mousedown", (press) => press.preventDefault()); // else they would be gone before the click
+  others.addEventListener("mousedown", (press) => press.preventDefault()); // otherwise they would be gone before the click
   draw();
   rows.append(row);
   form.scrollIntoView({ block: "nearest" });
 }
 
 /**
- * Show a translation that can be corrected where it stands. What cannot be saved stays, and is tried again.
- * Gives what has another text stand there.
+ * Show a translation that can be corrected in place. What cannot be saved stays, and is tried again.
+ * Returns a function that replaces the text.
  */
 function offer(target, translation, address) {
   let known = (target.textContent = translation);
@@ -90,7 +90,7 @@ function offer(target, translation, address) {
     saving = saving.then(() => isSaved(text) || attempt(() => save(text)));
   }
 
-  /** Whether a service has it: asked when its turn has come, since one before it may have been under way until then. */
+  /** Whether the service has the text. Asked when its turn comes, as an earlier one may have been under way until then. */
   function isSaved(text) {
     return text === known && !target.classList.contains("unsaved");
   }

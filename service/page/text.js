@@ -12,7 +12,7 @@ const [source, target, state] = ["textarea", ".translation", "output"].map((part
 const [translate, stop, copy, compare] = ["translate", "stop", "copy", "compare"].map((name) =>
   panel.querySelector(`.${name}`),
 );
-let passage = null; // what was asked, and the sentences that have come
+let passage = null; // the request, and the sentences that have arrived
 let work = new AbortController();
 
 export function install() {
@@ -27,7 +27,7 @@ export function install() {
   offerIn(source);
 }
 
-/** Do what Stop ends; it ends what was under way before. */
+/** Do a task that Stop can end; whatever was under way before is ended now. */
 async function working(task) {
   work.abort();
   const mine = (work = new AbortController());
@@ -60,7 +60,7 @@ async function show(signal) {
 }
 
 function clear() {
-  passage = null; // what is still under way of it has nothing to offer any more
+  passage = null; // an earlier one that is still under way has nothing to offer any more
   target.replaceChildren();
   state.textContent = "";
   copy.hidden = compare.hidden = true;
@@ -68,17 +68,17 @@ function clear() {
   hideComparison();
 }
 
-/** What can be done with what has come. */
+/** Show what can be done with what has arrived. */
 function offer() {
   compare.hidden = !passage.sentences.length;
-  copy.hidden = compare.hidden || !navigator.clipboard; // there is none where a page came neither by TLS nor from here
+  copy.hidden = compare.hidden || !navigator.clipboard; // which a page has only if it came by TLS or from this machine
 }
 
 function add(passage, sentence) {
   const span = document.createElement("span");
   span.textContent = sentence.translation;
   span.role = "button";
-  span.tabIndex = passage.sentences.length ? -1 : 0; // the others are reached by arrows
+  span.tabIndex = passage.sentences.length ? -1 : 0; // the others are reached by arrow keys
   span.addEventListener("click", () => attempt(() => showOrigin(passage, sentence, span)));
   passage.sentences.push(sentence);
   target.append(sentence.before, span);

@@ -1,6 +1,6 @@
 /** Which words of two translations differ. */
 
-/** Both as runs of words, `[text, isDifferent]`, by a longest common subsequence. */
+/** Both texts as runs of words, `[text, isDifferent]`, by a longest common subsequence. */
 export function differences(one, other, language) {
   const [left, right] = [words(one, language), words(other, language)];
   const kept = common(left, right);
@@ -15,7 +15,7 @@ function segmenter(language) {
   try {
     return new Intl.Segmenter(language, { granularity: "word" });
   } catch {
-    return new Intl.Segmenter("en", { granularity: "word" }); // browsers take fewer codes than a service does
+    return new Intl.Segmenter("en", { granularity: "word" }); // browsers accept fewer codes than a service does
   }
 }
 
