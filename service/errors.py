@@ -194,14 +194,15 @@ class SessionNotFoundError(ServiceError):
 
 
 class SessionConflictError(ServiceError):
-    """The idempotency key belongs to a session with another model, language pair, time-to-live or glossary."""
+    """The idempotency key belongs to a session whose model, languages, glossary, memory, search or lifetime differ."""
 
     code = "session_conflict"
     status = 409
 
     def __init__(self) -> None:
         super().__init__(
-            "this idempotency key belongs to another session: its model, languages, time-to-live or glossary differ"
+            "this idempotency key belongs to another session: its model, languages, beam_size, alternatives, glossary,"
+            " memory or time-to-live differ"
         )
 
 

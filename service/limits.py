@@ -53,6 +53,18 @@ def check_segments(segments: Sequence[MemorySegment], limits: Limits | Settings)
         check_length(segment.target, limits.max_translation_characters, f"translation {number} of the memory")
 
 
+def check_session_memory(segments: Sequence[MemorySegment], limits: Settings) -> None:
+    """Refuse a memory that `check_segments` refuses, or that has more characters in all than are kept for a session.
+
+    Raises:
+        InvalidInputError, SentenceTooLongError: it exceeds a limit, which the message states.
+    """
+    check_segments(segments, limits)
+    characters = sum(len(segment.source) + len(segment.target) for segment in segments)
+    if characters > (most := limits.max_session_memory_characters):
+        raise InvalidInputError(f"the memory has {characters} characters; at most {most} are accepted for a session")
+
+
 def check_alternatives(sentences: int, alternatives: int, most: int) -> None:
     """Refuse more translations, including alternatives, than the largest document has: an answer contains them all.
 

@@ -327,10 +327,15 @@ class SessionRequest(Body):
     """The session expires this long after its last call. Default: the service's setting."""
     glossary: GlossaryTerms = []
     """Terms that the translation of each sentence uses, as those of a document."""
+    memory: MemorySegments = []
+    """Sentences whose translations are known, as those of a document."""
     beam_size: BeamSize | None = None
     """Hypotheses that the search keeps. Default: the model's own."""
     alternatives: Alternatives = 0
-    """How many other translations of each sentence are wanted, as for a document; a correction has none."""
+    """How many other translations of each sentence are wanted, as for a document.
+
+    A correction has none, nor has a sentence of the memory.
+    """
 
     @model_validator(mode="after")
     def _beam_has_alternatives(self) -> Self:
@@ -393,6 +398,7 @@ class SessionState(Body):
     alternatives: int
     """How many of each sentence the session has asked for."""
     glossary: list[GlossaryTerm]
+    memory: list[MemorySegment]
     sentences: list[KeptSentence]
 
 
@@ -460,6 +466,8 @@ class Limits(Body):
     max_glossary_terms: int
     max_glossary_characters: int
     max_memory_segments: int
+    max_session_memory_characters: int
+    """Of a session's memory, sources and targets together."""
     stream_message_bytes: int
     stream_in_flight: int
 

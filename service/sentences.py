@@ -27,6 +27,7 @@ from service.errors import (
 from service.glossary import glossary_of
 from service.inference.backlog import Turn
 from service.inference.catalogue import Model
+from service.memory import session_memory
 from service.model_changes import Models
 from service.segmentation.splitting import parts
 from service.store.context_store import ContextStore
@@ -149,6 +150,9 @@ class Sentences:
                     await self._notices.wait(document, appended.position, min(next(pauses), appended.wait_seconds))
                 else:
                     leased = _Leased(document, appended.session, appended, lease)
+                    known = session_memory(leased.session.memory).find(appended.source)
+                    if known is not None:
+                        return await self._finish(leased, Answer(known, None, 0))
                     model = await self._models.for_session(leased.session.model, leased.session.fingerprint)
                     read = _context(model, appended)
                     missing = _last_unfinished(model, read)
@@ -170,7 +174,7 @@ class Sentences:
             raise
 
     async def _translate(self, model: Model, leased: _Leased, read: tuple[Entry, ...]) -> Answer:
-        document, session, appended = leased.document, leased.session, leased.appended
+        session, appended = leased.session, leased.appended
         request = TranslationRequest(
             appended.source,
             tuple(map(_sentence, read)),
@@ -178,14 +182,18 @@ class Sentences:
             parts=parts(appended.source, model.manifest.languages.source),
             terms=glossary_of(session.glossary).may_be_in(appended.source),
         )
-        turn = Turn(document.session_id, "interactive")
+        turn = Turn(leased.document.session_id, "interactive")
         with model.hold():
             wanted = options("direct", session.beam_size, session.alternatives, model.manifest.decoding.beam_size)
             work = model.batcher.submit(request, wanted, turn)
             done = await self._while_leased(leased, work)
         if isinstance(done, Answer):
             return done
-        answer = Answer(done.text, done.score, done.context_size, others(done))
+        return await self._finish(leased, Answer(done.text, done.score, done.context_size, others(done)))
+
+    async def _finish(self, leased: _Leased, answer: Answer) -> Answer:
+        """Store the answer of a sentence, and return the stored one; see `ContextStore.finish`."""
+        document, appended = leased.document, leased.appended
         stored = await self._store.finish(document, appended.position, appended.source, answer)
         self._notices.tell(document, appended.position)
         return stored

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from service import glossary, memory
 from service.alternatives import as_sent
 from service.errors import (
     DeadlineError,
@@ -13,10 +14,9 @@ from service.errors import (
     SessionNotFoundError,
     SessionsNotServedError,
 )
-from service.glossary import written
 from service.idempotency import id_of
 from service.inference.admission import Admission
-from service.limits import check_length, check_terms
+from service.limits import check_length, check_session_memory, check_terms
 from service.model_changes import Models
 from service.schemas import SessionCreated, SessionRequest, TranslatedSentence
 from service.sentences import Sentences
@@ -63,7 +63,8 @@ class Sessions:
         is gone, or the queue is full.
 
         Raises:
-            InvalidInputError: the time-to-live is longer than allowed, or the glossary exceeds a limit.
+            InvalidInputError: the time-to-live is longer than allowed, or the glossary or the memory exceeds a limit.
+            SentenceTooLongError: a translation of the memory has more characters than accepted.
             SessionConflictError: the document that the tenant has begun with this key is a different one.
             SessionsNotServedError: the model translates whole documents only.
             QueueFullError: the queue is needed for sessions that are under way.
@@ -73,6 +74,7 @@ class Sessions:
         if ttl > self._settings.session_max_ttl_seconds:
             raise InvalidInputError(f"ttl_seconds must be at most {self._settings.session_max_ttl_seconds}")
         check_terms(request.glossary, self._settings)
+        check_session_memory(request.memory, self._settings)
         session_id = self._new_id() if idempotency_key is None else id_of(tenant, idempotency_key)
         document = DocumentKey(tenant, session_id)
         state = None if idempotency_key is None else await self._begun(document)
@@ -105,7 +107,8 @@ class Sessions:
             request.target_lang,
             model.window,
             ttl,
-            written(request.glossary),
+            glossary.written(request.glossary),
+            memory.written(request.memory),
             request.beam_size,
             request.alternatives,
         )
@@ -217,6 +220,7 @@ def _asked_for(found: Session, request: SessionRequest) -> bool:
         (found.source_lang, found.target_lang) == (request.source_lang, request.target_lang)
         and request.model in (None, found.model)
         and request.ttl_seconds in (None, found.ttl_seconds)
-        and written(request.glossary) == found.glossary
+        and glossary.written(request.glossary) == found.glossary
+        and memory.written(request.memory) == found.memory
         and (request.beam_size, request.alternatives) == (found.beam_size, found.alternatives)
     )

@@ -10,6 +10,7 @@ _SOURCES: Final = ("紫式部は宮廷に仕えた。", "源氏物語を書い�
 _TRANSLATIONS: Final = ("Murasaki Shikibu served at the court.", "She wrote The Tale of Genji.")
 _PAIR: Final = {"source_lang": "ja", "target_lang": "en"}
 _MODEL: Final = "ja-en"
+_SEGMENT: Final = {"source": "歌人でもあった。", "target": "She was also a poet."}
 _TERM: Final = {"source": "源氏物語", "target": "The Tale of Genji"}
 _FIRST: Final[dict[str, Any]] = {
     "position": 0,
@@ -65,6 +66,7 @@ _LIMITS: Final[dict[str, Any]] = {
     "max_glossary_terms": 1000,
     "max_glossary_characters": 65536,
     "max_memory_segments": 10000,
+    "max_session_memory_characters": 65536,
     "stream_message_bytes": 65536,
     "stream_in_flight": 32,
 }
@@ -96,7 +98,7 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "position": 17,
         },
         "GlossaryTerm": _TERM,
-        "MemorySegment": {"source": _SOURCES[1], "target": _TRANSLATIONS[1]},
+        "MemorySegment": _SEGMENT,
         "SessionRequest": {**_PAIR, "ttl_seconds": 3600, "alternatives": 1},
         "SessionCreated": {"session_id": ID, "model": _MODEL, "window": 5, "next_position": 0},
         "SentenceRequest": {"text": _SOURCES[0], "position": 0},
@@ -112,6 +114,7 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "beam_size": None,
             "alternatives": 1,
             "glossary": [_TERM],
+            "memory": [_SEGMENT],
             "sentences": [_FIRST, _SECOND | _OTHERS],
         },
         "ModelRequest": {"bundle": _MODEL},

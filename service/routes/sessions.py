@@ -28,6 +28,7 @@ from service.errors import (
 from service.glossary import terms_of
 from service.http.json_body import StrictRoute
 from service.http.responses import links, problems
+from service.memory import segments_of
 from service.routes.dependencies import (
     CallerDep,
     DocumentDep,
@@ -179,6 +180,7 @@ async def read_session(session_id: str, document: DocumentDep, parts: ServicesDe
         beam_size=session.beam_size,
         alternatives=session.alternatives,
         glossary=terms_of(session.glossary),
+        memory=segments_of(session.memory),
         sentences=[_kept(entry) for entry in state.entries],
     )
 

@@ -49,6 +49,7 @@ class ContextStore:
             "horizon": max(session.window, KEPT_POSITIONS),
             "ttl": session.ttl_seconds,
             "glossary": session.glossary,
+            "memory": session.memory,
             "beam_size": session.beam_size or "",
             "alternatives": session.alternatives,
             "next": 0,

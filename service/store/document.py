@@ -29,6 +29,8 @@ class Session:
     ttl_seconds: int
     glossary: str = ""
     """The glossary, as written by `service.glossary`."""
+    memory: str = ""
+    """The translation memory, as written by `service.memory`."""
     beam_size: int | None = None
     """How many hypotheses the search keeps; None for the model's own default."""
     alternatives: int = 0

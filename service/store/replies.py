@@ -89,6 +89,7 @@ def _session(fields: dict[str, str]) -> Session:
         int(fields["window"]),
         int(fields["ttl"]),
         fields.get("glossary", ""),  # sessions of earlier releases lack this and what follows
+        fields.get("memory", ""),
         int(fields.get("beam_size") or 0) or None,
         int(fields.get("alternatives", 0)),
     )

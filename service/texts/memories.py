@@ -7,7 +7,6 @@ from io import BytesIO
 from itertools import islice
 from typing import Final
 
-import orjson
 from pydantic import TypeAdapter
 
 from models.data.memory import Segment, TranslationMemory
@@ -16,6 +15,7 @@ from models.errors import DataError
 from service.errors import InvalidInputError
 from service.known import Finder
 from service.limits import check_segments
+from service.memory import stored_memory, written
 from service.schemas import Limits, MemorySegments
 from service.texts.reading import ReadText
 from service.texts.term_lines import rows_of_tsv, validated
@@ -50,8 +50,7 @@ def _of_tmx(text: str, source: str, target: str) -> Iterator[Segment]:
 def found_in(memory: TranslationMemory, text: ReadText) -> str:
     """Serialise the segments that a memory has for a text's sentences; empty if there are none."""
     plain = text.sentences if text.tagged is None else map(html.unescape, filter(_is_plain, text.sentences))
-    pairs = [(segment.source, segment.target) for segment in memory.of(plain)]
-    return orjson.dumps(pairs).decode() if pairs else ""
+    return written(memory.of(plain))
 
 
 def finder_of(kept: str, text: ReadText) -> Finder | None:
@@ -61,7 +60,7 @@ def finder_of(kept: str, text: ReadText) -> Finder | None:
     """
     if not kept:
         return None
-    memory = TranslationMemory(Segment(source, target) for source, target in orjson.loads(kept))
+    memory = stored_memory(kept)
     if text.tagged is None:
         return memory.find
 

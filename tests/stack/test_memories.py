@@ -1,26 +1,55 @@
-"""Translation memories: sentences of a document or file that they contain are not translated again."""
+"""Translation memories: sentences of a document, a session or a file that they contain are not translated again."""
 
 import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
+from redis import Redis
 
-from tests.support.client import PAIR, translate
+from service.store.document import DocumentKey
+from tests.support.client import PAIR, begin, measured, say, translate
 from tests.support.events import document_events
-from tests.support.servers import Replica, Replicas, bundle
+from tests.support.servers import RedisServer, Replica, Replicas, bundle, eventually
+from tests.support.streams import opened
 
 SENTENCES = ["か。", "き。", "く。"]
 MEMORY = [{"source": "き。", "target": "No, she said."}, {"source": "さ。", "target": "unused"}]
 
 
 @pytest.fixture(scope="module")
-def replica(shared_replicas: Replicas, stand_in_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Replica:
-    """A replica with its own Redis, whose second model, into German, reads the translations of preceding sentences."""
+def replicas_of_one_redis(
+    shared_replicas: Replicas,
+    redis_server: RedisServer,
+    stand_in_bundle: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> list[Replica]:
+    """Two replicas, whose second model, into German, reads the translations of preceding sentences."""
     folder = tmp_path_factory.mktemp("bundles") / "reader"
     reader = bundle(folder, name="reader", target="de", reads_target_context=True)
-    limits = {"max_memory_segments": "3", "max_translation_characters": "20"}
-    return shared_replicas.new(bundles=f"{stand_in_bundle}:{reader}", **limits).start()
+    settings = {
+        "redis_url": redis_server.url,
+        "bundles": f"{stand_in_bundle}:{reader}",
+        "max_memory_segments": "3",
+        "max_session_memory_characters": "50",
+        "max_translation_characters": "20",
+    }
+    return [shared_replicas.new(**settings).start() for _ in range(2)]
+
+
+@pytest.fixture
+def replica(replicas_of_one_redis: list[Replica]) -> Replica:
+    """The first of them."""
+    return replicas_of_one_redis[0]
+
+
+@pytest.fixture
+def other(replicas_of_one_redis: list[Replica]) -> Iterator[httpx.Client]:
+    """A client of the second."""
+    with replicas_of_one_redis[1].client() as client:
+        yield client
 
 
 def told(answers: list[dict[str, object]]) -> list[tuple[object, bool, object]]:
@@ -76,17 +105,92 @@ def test_what_is_known_is_context(client: httpx.Client) -> None:
         ({"x": "y"}, "invalid_input", "memory: Input should be a valid list"),
     ],
 )
-def test_what_is_no_memory_is_refused(client: httpx.Client, memory: object, code: str, detail: str) -> None:
+@pytest.mark.parametrize("path", ["/v1/documents", "/v1/sessions"])
+def test_what_is_no_memory_is_refused(client: httpx.Client, path: str, memory: object, code: str, detail: str) -> None:
     """The error says what is wrong without quoting the memory."""
-    answer = translate(client, "あ。", memory=memory)
+    answer = client.post(path, json=PAIR | {"memory": memory} | ({"text": "あ。"} if path == "/v1/documents" else {}))
     assert (answer.status_code, answer.json()["code"]) == (422, code)
     assert detail in answer.json()["detail"]
 
 
-def test_the_limit_is_told(client: httpx.Client) -> None:
-    """It is listed with the other limits, and a memory exactly at the limit is accepted."""
+def test_the_limits_are_told(client: httpx.Client) -> None:
+    """They are listed with the others; a memory exactly at the limit is accepted, and one character more is not."""
     assert translate(client, "き。", memory=[MEMORY[1], MEMORY[1], MEMORY[0]]).json()["text"] == "No, she said."
-    assert client.get("/v1/info").json()["limits"]["max_memory_segments"] == 3
+    limits = client.get("/v1/info").json()["limits"]
+    assert (limits["max_memory_segments"], limits["max_session_memory_characters"]) == (3, 50)
+    memory = [{"source": source * 15, "target": "x" * 10} for source in "ab"]
+    assert client.get(begin(client, memory=memory)).json()["memory"] == memory
+    refused = client.post("/v1/sessions", json=PAIR | {"memory": [memory[0], memory[1] | {"target": "x" * 11}]})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
+    assert refused.json()["detail"] == "the memory has 51 characters; at most 50 are accepted for a session"
+
+
+def test_a_session_keeps_its_memory(client: httpx.Client, other: httpx.Client) -> None:
+    """For all of its sentences, at every replica: they are those of the document, and retries get the same."""
+    session = begin(client, memory=MEMORY, alternatives=2)
+    said = [say((client, other)[at % 2], session, text).json() for at, text in enumerate(SENTENCES)]
+    assert said == translate(client, *SENTENCES, memory=MEMORY, alternatives=2).json()["sentences"]
+    assert told(said) == [("か。", True, 0), ("No, she said.", False, 0), ("く。 [か。 | き。]", True, 2)]
+    assert say(client, session, " き。\n", 3).json()["translation"] == "No, she said."
+    assert say(client, session, SENTENCES[1], 1).json() == said[1]
+    state = other.get(session).json()
+    assert (state["memory"], state["sentences"][:3]) == (MEMORY, said)
+    assert client.get(begin(client)).json()["memory"] == []
+
+
+def test_a_session_with_another_memory_is_another_one(client: httpx.Client, other: httpx.Client) -> None:
+    """A retry of its beginning has to bring the same."""
+    key = {"Idempotency-Key": "with a memory"}
+    memories: tuple[list[dict[str, str]], ...] = (MEMORY, MEMORY, MEMORY[:1], [])
+    begun = [
+        (client, other)[at % 2].post("/v1/sessions", json=PAIR | {"memory": memory}, headers=key)
+        for at, memory in enumerate(memories)
+    ]
+    assert begun[0].json() == begun[1].json()
+    assert [(answer.status_code, answer.json()["code"]) for answer in begun[2:]] == [(409, "session_conflict")] * 2
+
+
+def test_a_stream_has_the_memory_of_its_session(replica: Replica, client: httpx.Client) -> None:
+    """Whatever else is sent."""
+    with opened(replica.url, begin(client, memory=MEMORY)) as stream:
+        stream.send_all(SENTENCES, 0)
+        answers = stream.receive_all(3)
+    assert told(answers) == [("か。", True, 0), ("No, she said.", False, 0), ("く。 [か。 | き。]", True, 2)]
+
+
+def test_a_correction_counts_more_than_the_memory(client: httpx.Client, other: httpx.Client) -> None:
+    """Retries get it, and the following sentences read it; the same sentence further on is translated as ever."""
+    session = begin(client, memory=MEMORY, target_lang="de")
+    say(client, session, "き。", 0)
+    other.patch(f"{session}/sentences/0", json={"translation": "Nein."})
+    assert say(client, session, "き。", 0).json()["translation"] == "Nein."
+    assert say(client, session, "く。", 1).json()["translation"] == "く。 [き。=Nein.]"
+    assert say(client, session, "き。", 2).json()["translation"] == "No, she said."
+    assert say(client, session, "け。", 3).json()["translation"] == "け。 [く。=く。 | き。=No, she said.]"
+
+
+def test_no_session_waits_for_what_is_known(client: httpx.Client, pool: ThreadPoolExecutor, tmp_path: Path) -> None:
+    """Neither for a sentence before it, whose translation others have to read, nor for a worker that is ill."""
+    memory = [*MEMORY, {"source": "raise", "target": "Raised."}]
+    session, gate = begin(client, memory=memory, target_lang="de"), tmp_path / "gate"
+    first = pool.submit(say, client, session, f"wait-for:{gate}", 0)
+    eventually(lambda: measured(client, "antecedent_sentences_running 1.0"), "the first is being translated")
+    try:
+        answers = [say(client, session, text).json() for text in ("き。", "raise")]
+        assert told(answers) == [("No, she said.", False, 0), ("Raised.", False, 0)]
+        assert not first.done()
+    finally:
+        gate.touch()
+    assert first.result().status_code == 200
+
+
+def test_a_session_of_an_earlier_release_has_no_memory(client: httpx.Client, redis_server: RedisServer) -> None:
+    """It goes on as it began."""
+    session = begin(client)
+    with Redis.from_url(redis_server.url) as redis:
+        assert redis.hdel(DocumentKey("default", session.rpartition("/")[2]).names()[0], "memory") == 1
+    assert say(client, session, "き。").json()["translation"] == "き。"
+    assert client.get(session).json()["memory"] == []
 
 
 TMX = """\ufeff<?xml version="1.0" encoding="UTF-16"?><tmx version="1.4"><header/><body>

@@ -66,8 +66,16 @@ def drive(client: httpx.Client, url: str, key: str) -> str:
     client.post("/v1/files", data=PAIR, files={"file": (f"a.{MARK}", MARK.encode())})
     client.get("/v1/files")
     client.get(f"/v1/files/{MARK}")
+    return drive_sessions(client, url, key)
+
+
+def drive_sessions(client: httpx.Client, url: str, key: str) -> str:
+    """Ask every operation on sessions; gives one that is still there."""
+    for wrong in (MARK, f"{MARK}\n", MARK * 2000):
+        client.post("/v1/sessions", json=PAIR | {"memory": [{"source": MARK, "target": wrong}], "model": MARK})
     client.post("/v1/sessions", json=PAIR | {"source_lang": MARK})
-    session = begin(client)
+    session = begin(client, memory=MEMORY)
+    say(client, session, MEMORY[0]["source"])
     say(client, session, MARK, **{"Idempotency-Key": MARK})
     say(client, session, f"{MARK} refuse")
     say(client, session, MARK, position=7)

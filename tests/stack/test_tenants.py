@@ -192,7 +192,7 @@ def _key(file: Path, tenant: str, scope: Any) -> str:
 @pytest.fixture
 def session(clients: Clients) -> str:
     """The id of a session of the owner, with two sentences and an idempotency key."""
-    path = begin(clients.owner)
+    path = begin(clients.owner, memory=[{"source": SENTENCES[0], "target": "The lady came."}])
     say(clients.owner, path, SENTENCES[0])
     say(clients.owner, path, SENTENCES[1], **{"Idempotency-Key": "mine"})
     return path.rpartition("/")[2]

@@ -461,10 +461,10 @@ async def test_state_holds_what_the_session_began_with(document: Document) -> No
 
 
 async def test_session_of_an_earlier_release_goes_on(document: Document, redis_server: RedisServer) -> None:
-    """It has no glossaries or alternatives, and new answers are stored so that the earlier release can read them."""
+    """It has no glossary, memory or alternatives; new answers are stored so that the earlier release can read them."""
     session, entries, _ = document.key.names()
     async with connect(redis_server.url, 5) as client:
-        await client.hdel(session, "glossary", "beam_size", "alternatives")
+        await client.hdel(session, "glossary", "memory", "beam_size", "alternatives")
         await document.append("a")
         await client.hset(entries, "a0", '{"translation":"A","score":-0.5,"context_size":0}')
         await document.append("b")
