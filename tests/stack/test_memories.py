@@ -184,6 +184,17 @@ def test_no_session_waits_for_what_is_known(client: httpx.Client, pool: ThreadPo
     assert first.result().status_code == 200
 
 
+def test_what_a_session_knows_needs_no_model(
+    replicas: Replicas, redis_server: RedisServer, client: httpx.Client
+) -> None:
+    """A replica without the session's model answers what the memory has, and only refuses the rest."""
+    session = begin(client, memory=MEMORY, target_lang="de")
+    with replicas.new(redis_url=redis_server.url).start().client() as without:
+        assert say(without, session, "き。", 0).json()["translation"] == "No, she said."
+        assert say(without, session, "く。", 1).json()["code"] == "session_model_not_loaded"
+    assert say(client, session, "く。", 1).json()["translation"] == "く。 [き。=No, she said.]"
+
+
 def test_a_session_of_an_earlier_release_has_no_memory(client: httpx.Client, redis_server: RedisServer) -> None:
     """It goes on as it began."""
     session = begin(client)
