@@ -328,7 +328,7 @@ class SessionRequest(Body):
     glossary: GlossaryTerms = []
     """Terms that the translation of each sentence uses, as those of a document."""
     memory: MemorySegments = []
-    """Sentences whose translations are known, as those of a document."""
+    """Sentences whose translations are known, as those of a document, with `max_session_memory_characters` at most."""
     beam_size: BeamSize | None = None
     """Hypotheses that the search keeps. Default: the model's own."""
     alternatives: Alternatives = 0
@@ -467,7 +467,7 @@ class Limits(Body):
     max_glossary_characters: int
     max_memory_segments: int
     max_session_memory_characters: int
-    """Of a session's memory, sources and targets together."""
+    """Of sources and targets together."""
     stream_message_bytes: int
     stream_in_flight: int
 
