@@ -60,7 +60,7 @@ PLACEHOLDER: Final = (
     | [$%\#]? \{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}                        # {{ name | upper }}
     | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:date|duration|list|number|ordinal|spellout|time) \s*+   # {day, date}
       (?: , [^{}\n\U000f0000-\U0010ffff]{1,80}+ )?+ \}
-    | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:plural|select|selectordinal) \s*+ ,    # of ICU, with all that it may say
+    | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:choice|plural|select|selectordinal) \s*+ ,   # of ICU, with all it may say
       (?: [^{}]{1,400}+ | \{ (?: [^{}]{1,400}+ | \{ [^{}]{0,80}+ \} ){0,20}+ \} ){1,20}+ \}
     | \{ '[^'{}\n\U000f0000-\U0010ffff]{1,40}+' \}                                 # {'@'}, of Vue
     | @ (?:\.[a-z]++)?+ : (?: [A-Za-z0-9_]++ (?:[.-][A-Za-z0-9_]++)*+              # @:name @.upper:name.of.a.text

@@ -8,30 +8,14 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from models.data.words import has_words
 from service.errors import InvalidInputError
 from service.files.messages import edges_of, page_of, texts_of
 from service.files.plain import text_like, text_of
+from service.files.values import check_number, is_text
 from service.strict_json import depth, outside_strings
 
 _DEEPEST: Final = 64
-_MOST_TEXTS: Final = 100_000
 _STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"(?P<is_name>\s*+:)?+')
-_OF_TIME: Final = "(?:[yY]{1,4}|[MLEdD]{1,4}|[aA]|[hHkms]{1,2}|S{1,3}|z)"
-_FOR_PROGRAMS: Final = re.compile(
-    r"#[0-9A-Fa-f]{3,8}|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|(?=[a-f]*[0-9])[0-9a-f]{24,}"
-    r"|\d{4}-\d\d-\d\dT[\d:.]++(?:Z|[+-]\d\d:?\d\d)?|[A-Za-z0-9]++(?:[._][A-Za-z0-9]++)++"
-    r"|\.{1,2}/[A-Za-z0-9_./-]++|(?:/[A-Za-z0-9_.-]++){2,}+/?|(?:[A-Za-z0-9_-]++/)++[A-Za-z0-9_-]++(?:\.[A-Za-z0-9]++)++"
-    r"|(?:application|audio|font|image|multipart|text|video)/(?!(?:audio|image|text|video)\Z)[a-z0-9.+*-]++"
-    r"(?:; ?charset=[A-Za-z0-9-]++)?|[a-z]{2,3}(?:-[A-Z][a-z]{3})?-[A-Z]{2}|true|false|null|(?i:utf-?8)"
-    r"|[0-9]++(?:\.[0-9]++)?(?:px|r?em|v[hw])"
-    rf"|(?=.*(?:yy|YY|MM|dd|DD|[Hh]{{2}}|mm)){_OF_TIME}(?:[ ,./:-]{{1,2}}{_OF_TIME})++"
-)
-"""Strings for programs, which are not translated.
-
-These are colours, long ids, times, names of files, of other texts and of constants, paths (but not /month or and/or),
-media types (`image/png`), locales, and date formats (`MMM d, yyyy`).
-"""
 _ABOUT_OTHERS: Final = "@"
 """Names that begin so in .arb have values that describe other texts, for translators and programs."""
 _NOTES: Final = (
@@ -98,9 +82,8 @@ def _texts(text: str, value: object) -> Iterator[_Text]:
     for string, (said, is_about) in zip(values, _strings(value), strict=True):
         if is_about or not said:
             continue
-        if (count := count + 1) > _MOST_TEXTS:
-            raise InvalidInputError(f"file: has more than {_MOST_TEXTS} texts")
-        if not has_words(said) or _FOR_PROGRAMS.fullmatch(said):
+        check_number(count := count + 1)
+        if not is_text(said):
             continue
         _check_characters(said, text, string.start())
         yield _Text(string.start(), string.end(), *edges_of(said))

@@ -20,15 +20,15 @@ _NUMBER: Final = re.compile(r"(</?)(?=\d)")
 """The beginning of tags whose names are numbers, as in React (`<0>…</0>`) but not in HTML."""
 _LETTER: Final = "t-"
 _LETTERED: Final = re.compile(rf"(</?){_LETTER}(?=\d)")
-_PART: Final = r"(?<=[^|'])(?=\|[^|'])(?![^{}]{0,120}+\})"
+_PART: Final = r"(?<=[^|'])(?=\|(?! ?-?[0-9.]++(?:#|<|&lt;))[^|'])(?![^{}]{0,120}+\})"
 """Before each part of a text with parts: Vue and Laravel have one for each plural form, page titles one for each page.
 
-A | in braces belongs to a placeholder.
+A | in braces belongs to a placeholder; so does one before a number with # or <: `{0,choice,0#none|1#one|1<{0}}`.
 """
 _LINE: Final = re.compile(rf"(?<![\r\n])(?=[\r\n])|{_PART}")
 _LINE_BESIDE_TAGS: Final = re.compile(rf"(?<![\r\n])(?=[\r\n]++(?![ \t]))|{_PART}")
 """Where a line ends, unless the next one is indented: in HTML source, such line breaks mean nothing."""
-_OF_ICU: Final = re.compile(r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
+_OF_ICU: Final = re.compile(r"\{\s*+\w++\s*+,\s*+(?:choice|plural|select|selectordinal)\s*+,")
 _AND: Final = "&amp;"
 _COMMENT: Final = re.compile(r"<!--[^<]*-->")
 _NEXT: Final = "<hr>"

@@ -168,6 +168,8 @@ def test_messages_of_a_program(client: httpx.Client) -> None:
     for name in ("a.json", "a.arb"):
         found = fetched(client, sent(client, '{"あ": ["か。", 1],\n "い": "a\\nb"}', name))
         assert found.decode() == '{"あ": ["か。", 1],\n "い": "A [か。]\\nB [か。 | a]"}'
+    found = fetched(client, sent(client, "あ = か。\n# a\nb: a\\n\\\n  b\n", "a.properties"))
+    assert found.decode() == "あ = か。\n# a\nb: A [か。]\\n\\\n  B [か。 | a]\n"
 
 
 def test_pictures_may_make_a_file_large(client: httpx.Client) -> None:

@@ -52,6 +52,7 @@ def japanese() -> Spelling:
             "{\\an8}",
         ),
         "{count, plural, one {# item} other {# items}}",
+        "{0,choice,0#none|1#one|1<{0,number,integer} files}",
         "{n, plural, =0{none} other{{n} items of {all}}}",
         *("{n, number}", "{ day , date , ::yMMMd }", "{0,number,#.##}", "{t, time, short}"),
         *("{$NAME}", "{'@'}", "@:name", "@.upper:name.of.text", "@:{'name'}", '$t(name.of, {"count": 2})', "$NAME$"),
