@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-_TAG: Final = re.compile(r'<(?P<closes>/?)(?P<name>span|a|img|hr|br)(?: id="(?P<number>\d+)")?/?>')
+_TAG: Final = re.compile(r'<(?P<closes>/?)(?P<name>span|a|code|img|hr|br)(?: id="(?P<number>\d+)")?/?>')
 
 _NO_CHARACTER: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML does not allow (XML 1.0, section 2.2)."""

@@ -170,6 +170,9 @@ def test_messages_of_a_program(client: httpx.Client) -> None:
         assert found.decode() == '{"あ": ["か。", 1],\n "い": "A [か。]\\nB [か。 | a]"}'
     found = fetched(client, sent(client, "あ = か。\n# a\nb: a\\n\\\n  b\n", "a.properties"))
     assert found.decode() == "あ = か。\n# a\nb: A [か。]\\n\\\n  B [か。 | a]\n"
+    resources = "<resources >\n<string name='a'>か。</string> <string name='b'>it\\'s a</string></resources>"
+    found = fetched(client, sent(client, resources, "strings.xml"))
+    assert found.decode() == resources.replace("it\\'s a", "IT\\'S A [か。]")
 
 
 def test_pictures_may_make_a_file_large(client: httpx.Client) -> None:
@@ -234,6 +237,7 @@ def test_how_it_is_translated(client: httpx.Client, fields: dict[str, str], expe
         ("a", "a.pdf", {}, 422, "files that end with .pdf are not translated"),
         (b"\x82\xa9", "a.txt", {}, 422, "is not in UTF-8: byte 0"),
         ("a", "a.docx", {}, 422, "is no .docx"),
+        ("<project/>", "pom.xml", {}, 422, "file: of .xml, only Android's <resources> are translated, not <project>"),
         ("a", "a.txt", {"source_lang": "fr"}, 422, "no model serves fr-en"),
         ("a", "a.txt", {"model": "other"}, 404, "no model of that name"),
         ("a", "a.txt", {"strategy": "best"}, 422, "strategy"),
