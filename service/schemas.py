@@ -258,7 +258,7 @@ class FileForm(Body):
 
     file: bytes
     """Text, Markdown, `.srt`, `.vtt`, HTML, `.docx`, `.odt`, `.pptx`, `.odp`, `.xlsx`, `.ods`, `.epub`, `.xliff`,
-    `.po`, `.json`, `.arb`, `.properties` or `.xml` (of Android)."""
+    `.po`, `.json`, `.arb`, `.properties`, `.resx` or `.xml` (of Android)."""
     source_lang: Language
     target_lang: Language
     filename: Annotated[FileName, Field(default_factory=str, examples=["a.docx"])]

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from service.errors import InvalidInputError
-from service.files import android, books, catalogs, json_texts, properties, subtitles, xliff
+from service.files import android, books, catalogs, json_texts, properties, resx, subtitles, xliff
 from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.files.plain import text_like, text_of
 from service.files.workbooks import open_workbook, workbook
@@ -83,6 +83,7 @@ KINDS: Final = {
     ".json": _JSON,
     ".arb": _JSON,
     ".properties": Kind("text/x-java-properties", HTML, read=properties.html_of, write=properties.with_translation),
+    ".resx": Kind("application/xml", HTML, read=resx.html_of, write=resx.with_translation),
     ".xml": Kind("application/xml", HTML, read=android.html_of, write=android.with_translation),
     ".epub": Kind("application/epub+zip", books.MARKUP, packed=True, read=books.html_of, write=books.with_translation),
 }

@@ -173,6 +173,9 @@ def test_messages_of_a_program(client: httpx.Client) -> None:
     resources = "<resources >\n<string name='a'>か。</string> <string name='b'>it\\'s a</string></resources>"
     found = fetched(client, sent(client, resources, "strings.xml"))
     assert found.decode() == resources.replace("it\\'s a", "IT\\'S A [か。]")
+    resx = "<root>\n<data name='a'><value>か。</value></data>\r\n<data name='b'><value>&amp;a</value></data></root>\n"
+    found = fetched(client, sent(client, resx, "a.resx"))
+    assert found.decode() == resx.replace("&amp;a", "&amp;A [か。]")
 
 
 def test_pictures_may_make_a_file_large(client: httpx.Client) -> None:
