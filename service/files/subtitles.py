@@ -6,22 +6,14 @@ speakers are not read, but stay around each line: italics, for example, often be
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Final, Self
 
 from service.files import plain
+from service.files.continued import MOST_PIECES, divided, goes_on, with_gap
 from service.segmentation.format_lines import format_lines
 
-_ENDS: Final = re.compile(r"""[.!?…;:。．！？：；」』）】〉》\-–—~〜][\s"'”’»)\]」』）】〉》]*\Z""")
-"""The end of a piece after which another sentence may begin, or somebody else may speak."""
-_SMALL: Final = re.compile(r"[^\W\d_]+")
-"""The first word of a piece; in lower case, or if it is English I, it may continue a sentence."""
-_GOES_ON: Final = re.compile(r"[、はがをにへ]\Z")
-"""The end of a Japanese piece whose sentence goes on; not の, which also ends questions."""
-_APART: Final = re.compile(r"[<>{}♪#\[\]]|\A[-–—(（]")
-"""Signs that concern only the piece they are in, or that show another speaker."""
 _MOST_TAGS: Final = 4
 """The most tags before or after a line."""
 _OPENS: Final = re.compile(
@@ -30,16 +22,6 @@ _OPENS: Final = re.compile(
 """{\\an8}  <i>  <font color="#fff000">  <v Murasaki>"""
 _OPENING_TAG: Final = re.compile(r"<[^<>]++>")
 _CLOSING_TAG: Final = re.compile(r"</(?:b|c|font|i|lang|u|v)>")
-_MOST_PIECES: Final = 6
-"""The most pieces of a sentence: a whole file without punctuation would be one sentence."""
-_BETWEEN_WORDS: Final = re.compile(
-    r"\s+|(?<=[、。！？」』）])(?=\S)|(?<=[てでとにのはばへもをが])(?=[^ぁ-ゟー、。！？」』）\s])"
-)
-"""Where a translation may be divided: at spaces; in Japanese, after what usually ends a phrase."""
-_NEAR: Final = 12
-"""By how many characters a piece may be shorter or longer in order to be divided there."""
-_ANYWHERE: Final = re.compile(r"(?<=[^\x00-\u02ff])(?=[^\x00-\u02ffー、。！？」』）])")
-"""Where text without spaces between words may be divided if need be."""
 
 
 @dataclass(slots=True)
@@ -61,7 +43,7 @@ class _Line:
 
     def goes_on(self, other: Self) -> bool:
         """Return whether it goes on in another line, which has the same formatting."""
-        if not self.pieces or len(self.pieces) == _MOST_PIECES or not _goes_on(self.pieces[-1], other.pieces[0]):
+        if not self.pieces or len(self.pieces) == MOST_PIECES or not goes_on(self.pieces[-1], other.pieces[0]):
             return False
         return other.tags == (self.tags if self.after.strip() else "")
 
@@ -72,13 +54,13 @@ class _Line:
         self.after = other.after
 
     def said(self) -> str:
-        return "".join(map(_with_gap, ["", *self.pieces], self.pieces)) if self.pieces else self.before
+        return "".join(map(with_gap, ["", *self.pieces], self.pieces)) if self.pieces else self.before
 
     def saying(self, translation: str) -> str:
         """Return the line with its translation, divided into as many pieces."""
         if not self.pieces:
             return translation
-        first, *others = _divided(translation.strip(), [len(piece) for piece in self.pieces])
+        first, *others = divided(translation.strip(), [len(piece) for piece in self.pieces])
         pieces = "".join(between + piece for between, piece in zip(self.between, others, strict=True))
         return f"{self.before}{first}{pieces}{self.after}"
 
@@ -132,40 +114,3 @@ def _dressed(line: str) -> tuple[str, str, str]:
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
-
-
-def _goes_on(before: str, piece: str) -> bool:
-    """Return whether a sentence goes on from one piece to the next."""
-    if _ENDS.search(before) or _APART.search(before) or _APART.search(piece):
-        return False
-    word = _SMALL.match(piece)
-    return _GOES_ON.search(before) is not None or (word is not None and (word[0][0].islower() or word[0] == "I"))
-
-
-def _with_gap(before: str, piece: str) -> str:
-    """Return a piece that follows another: with a space, unless neither letter beside it is ASCII, as in Japanese."""
-    return f" {piece}" if before and (before[-1].isascii() or piece[0].isascii()) else piece
-
-
-def _divided(text: str, lengths: Sequence[int]) -> Iterator[str]:
-    """Divide a text into as many pieces, in about the same proportion."""
-    ends = [len(text) * share // sum(lengths) for share in accumulate(lengths[:-1])]
-    start = 0
-    for end in ends:
-        place = _place(text, start, end)
-        yield text[start:place].strip()
-        start = place
-    yield text[start:].strip()
-
-
-def _place(text: str, start: int, end: int) -> int:
-    """Return the best end near `end` for a piece from `start`; the end of the text if it cannot be divided."""
-    between_words, anywhere = (_nearest(places, text, start, end) for places in (_BETWEEN_WORDS, _ANYWHERE))
-    if anywhere is None or (between_words is not None and abs(between_words - end) <= max(_NEAR, len(text) // 4)):
-        return len(text) if between_words is None else between_words
-    return anywhere
-
-
-def _nearest(places: re.Pattern[str], text: str, start: int, end: int) -> int | None:
-    found = (each.start() for each in places.finditer(text, start + 1))
-    return min(found, key=lambda place: abs(place - end), default=None)
