@@ -7,6 +7,8 @@ from typing import Final
 
 _ENDS: Final = re.compile(r"""[.!?…;:。．！？：；」』）】〉》\-–—~〜][\s"'”’»)\]」』）】〉》]*\Z""")
 """The end of a piece after which another sentence may begin, or somebody else may speak."""
+_LONGEST_END: Final = 20
+"""Such an end is looked for in so many characters: each bracket of a long row of them might begin one."""
 _SMALL: Final = re.compile(r"[^\W\d_]+")
 """The first word of a piece; in lower case, or if it is English I, it may continue a sentence."""
 _GOES_ON: Final = re.compile(r"[、はがをにへ]\Z")
@@ -27,7 +29,7 @@ _ANYWHERE: Final = re.compile(r"(?<=[^\x00-\u02ff])(?=[^\x00-\u02ffー、。！�
 
 def goes_on(before: str, piece: str) -> bool:
     """Return whether a sentence goes on from one piece to the next."""
-    if _ENDS.search(before) or _APART.search(before) or _APART.search(piece):
+    if _ENDS.search(before, len(before) - _LONGEST_END) or _APART.search(before) or _APART.search(piece):
         return False
     word = _SMALL.match(piece)
     return _GOES_ON.search(before) is not None or (word is not None and (word[0][0].islower() or word[0] == "I"))

@@ -161,7 +161,14 @@ def test_a_long_word_is_no_reason_to_leave_a_subtitle_empty() -> None:
 def test_many_lines_do_not_take_long() -> None:
     """If the time grew with the square of the number of lines, or of a line's length, this would never end."""
     begin = "1\n00:00:01,000 --> 00:00:03,000\n"
-    lines = ["<i>" * 100_000, "</i>" * 100_000, f"a{' ' * 100_000}</i", "<i " * 100_000, "<i>a</i" * 100_000]
+    lines = [
+        "<i>" * 100_000,
+        "</i>" * 100_000,
+        f"a{' ' * 100_000}</i",
+        "<i " * 100_000,
+        "<i>a</i" * 100_000,
+        "」" * 400_000 + "x\nhe",
+    ]
     for text in [f"{begin}he goes\n\n" * 100_000, *(begin + line for line in lines)]:
         content = text.encode()
         assert subtitles.with_translation(content, subtitles.text_of(content)) == content
