@@ -257,8 +257,8 @@ class FileForm(Body):
     """A file to translate as one document, and how. Its fields are those of a form."""
 
     file: bytes
-    """Text, Markdown, `.srt`, `.vtt`, HTML, `.docx`, `.odt`, `.pptx`, `.odp`, `.xlsx`, `.ods`, `.epub`, `.xliff`,
-    `.po`, `.json`, `.arb`, `.properties`, `.resx` or `.xml` (of Android)."""
+    """Text, Markdown, `.srt`, `.vtt`, `.ass`, `.ssa`, HTML, `.docx`, `.odt`, `.pptx`, `.odp`, `.xlsx`, `.ods`, `.epub`,
+    `.xliff`, `.po`, `.json`, `.arb`, `.properties`, `.resx` or `.xml` (of Android)."""
     source_lang: Language
     target_lang: Language
     filename: Annotated[FileName, Field(default_factory=str, examples=["a.docx"])]

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from service.errors import InvalidInputError
-from service.files import android, books, catalogs, json_texts, properties, resx, subtitles, xliff
+from service.files import android, books, catalogs, json_texts, properties, resx, substation, subtitles, xliff
 from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.files.plain import text_like, text_of
 from service.files.workbooks import open_workbook, workbook
@@ -53,6 +53,7 @@ def _subtitles(media_type: str) -> Kind:
     return Kind(f"{media_type}; charset=utf-8", read=subtitles.text_of, write=subtitles.with_translation)
 
 
+_SUBSTATION: Final = Kind("text/x-ssa; charset=utf-8", HTML, read=substation.html_of, write=substation.with_translation)
 _HTML: Final = Kind("text/html; charset=utf-8", markup=HTML, write=_page)
 _XLIFF: Final = Kind(
     "application/xliff+xml",
@@ -67,6 +68,8 @@ KINDS: Final = {
     ".md": Kind("text/markdown; charset=utf-8"),
     ".srt": _subtitles("application/x-subrip"),
     ".vtt": _subtitles("text/vtt"),
+    ".ass": _SUBSTATION,
+    ".ssa": _SUBSTATION,
     ".html": _HTML,
     ".htm": _HTML,
     ".docx": _document("openxmlformats-officedocument.wordprocessingml.document", WORD_FILES),

@@ -24,6 +24,14 @@ from tests.support.servers import RedisServer, Replica, Replicas, bundle, eventu
 PAIR = ("JA", "EN-US")
 NOBODY = "default"
 """The tenant of a service without keys."""
+SCRIPT = """\ufeff[Script Info]\r
+Title: か\r
+[Events]\r
+Dialogue: 0,0:00:03.00,0:00:04.00,か,,0,0,0,,%s\r
+Dialogue: 0,0:00:01.00,0:00:02.00,か,,0,0,0,,{\\an8\\i1}%s{\\i0}\r
+Comment: 0,0:00:01.00,0:00:02.00,か,,0,0,0,,a\r
+"""
+"""Subtitles in an order that is not that of time."""
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +119,8 @@ def test_from_path_to_path(clients: list[deepl.DeepLClient], tmp_path: Path) -> 
             "1\n00:00:01,000 --> 00:00:02,000\nか、\n\n2\n00:00:03,000 --> 00:00:04,000\nき。\n",
         ),
         ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\na\n", None),
+        ("a.ass", SCRIPT % ("b", "a"), SCRIPT % ("B [a]", "A")),
+        ("a.SSA", SCRIPT % ("か", "b"), SCRIPT % ("か [b]", "B")),
         ("a.txt", "\ufeffa\r\nb\r\n", "\ufeffA\r\nB [a]\r\n"),
         ("a.txt", "a".encode("utf-16"), "A"),
         ("a.txt", "", ""),
