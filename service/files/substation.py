@@ -37,7 +37,7 @@ _USUAL: Final[Sequence[str]] = (
 _TIME: Final = re.compile(r"\s*+([0-9]{1,4}):([0-9]{1,2}):([0-9]{1,2})(?:[.:,]([0-9]{1,3}))?")
 _FOR_PROGRAMS: Final = re.compile(r"\s*+(?:fx|(?:code|mixin|template)\b.*)\s*", re.IGNORECASE | re.DOTALL)
 """The effect of events that Aegisub's templates for karaoke are, or have made: a syllable each."""
-_MOST_EVENTS: Final = 100_000
+_MOST_EVENTS: Final = 50_000
 
 
 @dataclass(slots=True)

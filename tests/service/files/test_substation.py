@@ -55,6 +55,13 @@ READ = [
 ]
 BEGIN = "[Events]\nFormat: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
 
+CROSSED = (
+    '<span id="0">a</span>bb<span id="2">cc</span><span id="3">d</span>',
+    'B<span id="3">D</span><span id="2">C</span><span id="0">A</span>',
+)
+RESET = ('<span id="0">a</span>bb<span id="2">c</span>', 'B<span id="0">A</span><span id="2">C</span>')
+"""What is read of lines whose looks do not lie within each other, and translations in another order."""
+
 
 def read_in(content: bytes) -> list[str]:
     """The sentences and lines of a file."""
@@ -160,14 +167,17 @@ def test_what_looks_otherwise_or_comes_after_something_else_is_apart(texts: tupl
         ),
         (r"a{\rSign}b{\r}cc", 'a<span id="1">b</span>cc', 'A<span id="1">B</span>C', r"A{\rSign}B{\r}C"),
         (r"They{\i0} so{\i1}.", 'They<span id="1"> so</span>.', 'A<span id="1">B</span>', r"A{\i0}B"),
+        (r"{\i1}a{\b1}bb{\i0}cc{\b0}d", *CROSSED, r"{\i1}{\b1}B{\i0\b0}D{\b1}C{\b0\i1}A"),
+        (r"{\fs9}a{\rSign\i1}bb{\r}c", *RESET, r"{\fs9}{\rSign\i1}B{\r\fs9}A{\fs}C"),
         # the next line looks as it did
+        (r"He {\i1}did\Nit", 'He <span id="1">did</span>', '<span id="1">した</span>彼', r"{\i1}した{\i}彼{\i1}\Nit"),
         (r"He {\i1}did\Nit", 'He <span id="1">did</span>', '<span id="1">した</span>', r"{\i1}した\Nit"),
         # comments, and what counts for the whole event, stay in it
         (r"He {a note}came{\pos(1,2)} in", "He came in", "来た", r"来た{a note}{\pos(1,2)}"),
         (r"{a note}He came{another}", "He came", "来た", "{a note}来た{another}"),
         # neither karaoke nor what changes with the time can be divided
         (r"{\k20}He {\k15}came {\kf30}in", "He came in", "来た", r"{\k20}来た"),
-        (r"He {\t(0,500,\fs40)}came", "He came", "来た", "来た"),
+        (r"He {\i1\t(0,500,\fs40)}came", "He came", "来た", "来た"),
         (r"{\p1}m 0 0 l 100 0 100 50{\p0}He came", "He came", "来た", r"{\p1}m 0 0 l 100 0 100 50{\p0}来た"),
         # signs of HTML are signs, and braces of a translation would hide it
         ("<i>He</i> & I", "&lt;i&gt;He&lt;/i&gt; &amp; I", "&lt;i&gt;{彼}&lt;/i&gt; &amp;", "<i>(彼)</i> &"),
