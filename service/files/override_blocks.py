@@ -28,6 +28,8 @@ _DRAWS: Final = re.compile(r"\\[ ]*+p[ ]*+([0-9]*+)(?![a-z])")
 """A tag that begins a drawing, or with 0 ends it: what follows are commands for the drawing, not words."""
 _LONGEST_TAG: Final = 200
 """Longer tags are not repeated."""
+_MOST_PARTS: Final = 1000
+"""A line of more parts is read as if it looked the same all over: each look takes half a kilobyte of memory."""
 _SAME: Final = {"1c": "c", "fr": "frz"}
 _SWITCHES: Final = frozenset("bisu")
 _SPACE: Final = re.compile(r"(?:\s|\\h)*+")
@@ -67,7 +69,8 @@ class _Looks:
         """Read a block, a comment or a drawing; return what of it concerns no look."""
         if not mark.startswith("{") or "\\" not in mark:
             return mark
-        others = list[str]()
+        note = mark.partition("\\")[0].removeprefix("{")
+        others = [note] * bool(note.strip())
         self.now = dict(self.now)
         for tag in _TAG.finditer(mark.removeprefix("{").removesuffix("}")):
             if tag["look"] is not None and len(tag[0]) <= _LONGEST_TAG:
@@ -187,6 +190,7 @@ class Row:
 
     def _read_words(self, tokens: Sequence[_Token]) -> None:
         is_timed = any(not token.is_text and _TIMED.search(token.raw) for token in tokens)
+        is_whole = is_timed or len(tokens) > _MOST_PARTS
         marks, others, number = list[str](), list[str](), self._number()
         for token in tokens:
             if not token.is_text:
@@ -195,7 +199,7 @@ class Row:
                 continue
             before = number
             if token.has_words:
-                number = number if is_timed else self._number()
+                number = number if is_whole else self._number()
                 if number != before and not any(others):
                     self._changes.setdefault((before, number), "".join(marks))
                 self._moved += others

@@ -174,6 +174,7 @@ def test_what_looks_otherwise_or_comes_after_something_else_is_apart(texts: tupl
         (r"He {\i1}did\Nit", 'He <span id="1">did</span>', '<span id="1">した</span>', r"{\i1}した\Nit"),
         # comments, and what counts for the whole event, stay in it
         (r"He {a note}came{\pos(1,2)} in", "He came in", "来た", r"来た{a note}{\pos(1,2)}"),
+        (r"He {a note\i1}came", '<span id="0">He </span>came', "来た", r"{\i1}来た{a note}"),
         (r"{a note}He came{another}", "He came", "来た", "{a note}来た{another}"),
         # neither karaoke nor what changes with the time can be divided
         (r"{\k20}He {\k15}came {\kf30}in", "He came in", "来た", r"{\k20}来た"),
