@@ -37,7 +37,8 @@ _USUAL: Final[Sequence[str]] = (
 _TIME: Final = re.compile(r"\s*+([0-9]{1,4}):([0-9]{1,2}):([0-9]{1,2})(?:[.:,]([0-9]{1,3}))?")
 _FOR_PROGRAMS: Final = re.compile(r"\s*+(?:fx|(?:code|mixin|template)\b.*)\s*", re.IGNORECASE | re.DOTALL)
 """The effect of events that Aegisub's templates for karaoke are, or have made: a syllable each."""
-_MOST_EVENTS: Final = 50_000
+_MOST_LINES: Final = 50_000
+"""The most lines of dialogue, of which an event may have several: each takes a kilobyte or two of memory."""
 
 
 @dataclass(slots=True)
@@ -159,7 +160,7 @@ def html_of(content: bytes) -> str:
     """Return the dialogue of a file as paragraphs, one sentence or line each.
 
     Raises:
-        InvalidInputError: it is no such file, has too many events, or is in an encoding that is not read.
+        InvalidInputError: it is no such file, has too many lines of dialogue, or is in an encoding that is not read.
     """
     return "".join(f"<p>{sentence.html()}</p>" for sentence in _Script(text_of(content)).sentences)
 
@@ -183,12 +184,11 @@ def _events(lines: Sequence[str]) -> Iterator[_Event]:
         elif is_inside and (found := _FORMAT.match(line)):
             fields = _fields(line[found.end() :], number)
         elif is_inside and (found := _DIALOGUE.match(line)):
-            event = _event(number, line.rstrip("\r\n"), found.end(), fields)
-            if event is None:
-                continue
-            if (count := count + 1) > _MOST_EVENTS:
-                raise InvalidInputError(f"file: has more than {_MOST_EVENTS} events")
-            yield event
+            count += 1 + line.count(r"\N") + line.count(r"\n")
+            if count > _MOST_LINES:
+                raise InvalidInputError(f"file: has more than {_MOST_LINES} lines of dialogue")
+            if (event := _event(number, line.rstrip("\r\n"), found.end(), fields)) is not None:
+                yield event
     if not is_there:
         raise InvalidInputError("file: has no section [Events], which subtitles in .ass and .ssa have")
 

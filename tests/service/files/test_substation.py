@@ -225,12 +225,13 @@ def test_the_format_says_where_the_text_is() -> None:
     [
         ("1\n00:00:01,000 --> 00:00:02,000\nHe came.\n", r"file: has no section \[Events\]"),
         ("[Events]\nFormat: Start, Text, End\n", "file: line 2: the last field is not Text"),
-        ("[Events]\n" + "Dialogue: ,,,,,,,,,a\n" * 3, "file: has more than 2 events"),
+        ("[Events]\n" + "Dialogue: ,,,,,,,,,a\n" * 3, "file: has more than 2 lines of dialogue"),
+        ("[Events]\nDialogue: ,,,,,,,,,a\\Na\\na", "file: has more than 2 lines of dialogue"),
     ],
 )
 def test_another_file_is_refused(content: str, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where its text is not to be found, or is too much."""
-    monkeypatch.setattr(substation, "_MOST_EVENTS", 2)
+    monkeypatch.setattr(substation, "_MOST_LINES", 2)
     with pytest.raises(InvalidInputError, match=problem):
         substation.html_of(content.encode())
 
