@@ -47,13 +47,13 @@ class CheckpointError(AntecedentError):
 
 
 class DivergedError(AntecedentError):
-    """The loss or the gradients of a training are no longer finite; the weights were not updated with them."""
+    """The loss or the gradients of a training run are no longer finite; the weights were not updated with them."""
 
     code = "training_diverged"
 
 
 class FeedError(AntecedentError):
-    """A process that makes the batches of a training has been killed; its last checkpoint is where to go on."""
+    """A process that prepares the batches of a training run was killed; the run can resume at its last checkpoint."""
 
     code = "training_interrupted"
     retryable = True
@@ -91,7 +91,7 @@ class RequestError(AntecedentError):
 
 
 class SentenceTooLongError(RequestError):
-    """A sentence of yours, a draft or a correction has too many characters, or is too long for the model."""
+    """A sentence, draft, or known or corrected translation has too many characters, or is too long for the model."""
 
     code = "sentence_too_long"
 

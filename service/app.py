@@ -79,7 +79,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
 
     app = DescribedAPI(
         title="Antecedent",
-        summary="Documents translated sentence by sentence, each with the sentences before it",
+        summary="Translates documents sentence by sentence, each with the sentences before it as context",
         version="1",
         lifespan=lifespan,
         redirect_slashes=False,

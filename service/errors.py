@@ -83,7 +83,7 @@ class KeysUnavailableError(ServiceError):
 
 
 class LanguagePairError(ServiceError):
-    """No model, or not the one that was asked for, serves the language pair; `pairs` lists those that are served."""
+    """No model, or not the requested one, serves the language pair; `pairs` lists those that are served."""
 
     code = "language_pair_not_served"
     status = 422
@@ -131,7 +131,7 @@ class ModelChangeInProgressError(ServiceError):
     retry_after = 5
 
     def __init__(self) -> None:
-        super().__init__("another change of the models is in progress: look at its result, then try again")
+        super().__init__("another change of the models is in progress: check its result, then try again")
 
 
 class ModelChangesDisabledError(ServiceError):
@@ -194,20 +194,17 @@ class SessionNotFoundError(ServiceError):
 
 
 class SessionConflictError(ServiceError):
-    """The idempotency key belongs to a session whose model, languages, glossary, memory, search or lifetime differ."""
+    """The idempotency key belongs to a session with another model, another language pair or other options."""
 
     code = "session_conflict"
     status = 409
 
     def __init__(self) -> None:
-        super().__init__(
-            "this idempotency key belongs to another session: its model, languages, beam_size, alternatives, glossary,"
-            " memory or time-to-live differ"
-        )
+        super().__init__("this idempotency key belongs to another session: its model, languages or options differ")
 
 
 class GlossaryNotFoundError(ServiceError):
-    """There is no glossary of that id."""
+    """There is no glossary with this id."""
 
     code = "glossary_not_found"
     status = 404
@@ -217,7 +214,7 @@ class GlossaryNotFoundError(ServiceError):
 
 
 class TooManyGlossariesError(ServiceError):
-    """The tenant keeps as many glossaries as it may."""
+    """The tenant already has the maximum number of glossaries."""
 
     code = "too_many_glossaries"
     status = 409
@@ -227,7 +224,7 @@ class TooManyGlossariesError(ServiceError):
 
 
 class FileUnknownError(ServiceError):
-    """There is no file with this id, or the key that came with it is not the file's own."""
+    """There is no file with this id, or its `document_key` is a different one."""
 
     code = "file_not_found"
     status = 404
@@ -245,7 +242,7 @@ class FileNotReadyError(ServiceError):
     retry_after = 1
 
     def __init__(self) -> None:
-        super().__init__("the file is not translated yet: ask again")
+        super().__init__("the file is not translated yet: try again")
 
 
 class FileFailedError(ServiceError):
@@ -259,7 +256,7 @@ class FileFailedError(ServiceError):
 
 
 class FileConflictError(ServiceError):
-    """The idempotency key belongs to another file, or to the same one in other languages or with other options."""
+    """The idempotency key belongs to another file, or to the same one with other languages or options."""
 
     code = "file_conflict"
     status = 409
@@ -269,7 +266,7 @@ class FileConflictError(ServiceError):
 
 
 class TooManyFilesError(ServiceError):
-    """The tenant has as many files here as it may, or as many bytes of them."""
+    """The tenant has reached its maximum number of files, or of bytes in files."""
 
     code = "too_many_files"
     status = 429
@@ -278,48 +275,48 @@ class TooManyFilesError(ServiceError):
 
     def __init__(self, most: str) -> None:
         super().__init__(
-            f"no more than {most} are kept: wait for those that are here, which GET /v1/files lists, fetch them, and"
+            f"at most {most} are kept: wait for the existing ones, which GET /v1/files lists, then fetch them and"
             " delete them"
         )
 
 
 class PositionConflictError(ServiceError):
-    """The position or idempotency key already has another text; `next_position` comes next."""
+    """The position or idempotency key already has another text; the next one is `next_position`."""
 
     code = "position_conflict"
     status = 409
 
 
 class PositionGapError(ServiceError):
-    """The position is beyond the next one, or Redis has lost the sentence; `next_position` comes next."""
+    """The position is beyond the next one, `next_position`, or Redis has lost the sentence."""
 
     code = "position_gap"
     status = 409
 
 
 class PositionExpiredError(ServiceError):
-    """A retry of a sentence that is so old that it is no longer kept; `next_position` comes next."""
+    """The sentence is so old that it is no longer kept; the next position is `next_position`."""
 
     code = "position_expired"
     status = 410
 
 
 class SentenceNotFoundError(ServiceError):
-    """There is no sentence at this position yet; `next_position` comes next."""
+    """There is no sentence at this position yet; the next one is `next_position`."""
 
     code = "sentence_not_found"
     status = 404
 
 
 class SentenceFailedError(ServiceError):
-    """The sentence at `failed_position` could not be translated: it is this one, or one that this one needs."""
+    """The sentence at `failed_position`, this one or one that it depends on, could not be translated."""
 
     code = "sentence_failed"
     status = 409
 
     def __init__(self, position: int) -> None:
         super().__init__(
-            f"the sentence at position {position} could not be translated: send it again or correct it, and then send"
+            f"the sentence at position {position} could not be translated: send it again or correct it, then send"
             " this one",
             failed_position=position,
         )
@@ -352,14 +349,14 @@ class SessionRateLimitedError(ServiceError):
 
 
 class UpgradeRequiredError(ServiceError):
-    """A stream was asked for without the handshake of a WebSocket."""
+    """A stream was requested without the handshake of a WebSocket."""
 
     code = "upgrade_required"
     status = 426
 
     def __init__(self) -> None:
         super().__init__(
-            "this path is a WebSocket: open it with ws:// or wss://, and have each proxy before it pass Upgrade on"
+            "this path is a WebSocket: open it with ws:// or wss://, and have every proxy in between pass Upgrade on"
         )
 
     def headers(self) -> dict[str, str]:
@@ -408,12 +405,12 @@ class OriginNotAllowedError(ServiceError):
 
     def __init__(self) -> None:
         super().__init__(
-            "pages of this origin may open no WebSocket and send no form; ANTECEDENT_CORS_ORIGINS lists those that may"
+            "pages of this origin may not open WebSockets or send forms; ANTECEDENT_CORS_ORIGINS lists those that may"
         )
 
 
 class HostNotAllowedError(ServiceError):
-    """A service without keys was called by a host name other than that of its own machine."""
+    """A service without keys was called under a host name other than that of its own machine."""
 
     code = "host_not_allowed"
     status = 403
@@ -441,7 +438,7 @@ class RateLimitedError(ServiceError):
 
 
 class ConcurrencyLimitError(ServiceError):
-    """The key has reached its limit of requests and streams at the same time."""
+    """The key has reached its limit of simultaneous requests and streams."""
 
     code = "too_many_requests_at_once"
     status = 429
@@ -450,7 +447,7 @@ class ConcurrencyLimitError(ServiceError):
 
 
 class StoreUnavailableError(ServiceError):
-    """Redis is unavailable; sessions have to wait, but whole documents are translated."""
+    """Redis is unavailable; sessions have to wait, but whole documents are still translated."""
 
     code = "session_store_unavailable"
     status = 503
@@ -500,7 +497,7 @@ class OwnDeadlineError(ServiceError):
 
 
 class WorkerDiedError(ServiceError):
-    """The process that was translating died, and so did the one that tried again; the request is given up."""
+    """The process that was translating died, and so did the one that tried again; the request was given up."""
 
     code = "worker_died"
     status = 500
@@ -510,7 +507,7 @@ class WorkerDiedError(ServiceError):
 
 
 class ClientLeftError(ServiceError):
-    """The client closed its connection before the answer, so nobody reads this."""
+    """The client closed its connection before the answer, so it never sees this error."""
 
     code = "client_left"
     status = 499

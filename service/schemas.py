@@ -76,7 +76,7 @@ Language = Annotated[
     AfterValidator(str.lower),
 ]
 ModelName = Annotated[
-    str, Field(min_length=1, max_length=128, description="Name of a model. Default: by language pair.")
+    str, Field(min_length=1, max_length=128, description="Name of a model. Default: that of the language pair.")
 ]
 
 BundleName = Annotated[
@@ -93,7 +93,7 @@ class Body(BaseModel):
 
 
 class GlossaryTerm(Body):
-    """What a word or a phrase is to be in the translation."""
+    """A word or phrase, and its required translation."""
 
     source: TermText = Field(examples=["源氏物語"])
     target: TermText = Field(examples=["The Tale of Genji"])
@@ -103,7 +103,7 @@ def _each_once(terms: Sequence[GlossaryTerm]) -> Sequence[GlossaryTerm]:
     known = set[str]()
     for number, term in enumerate(terms):
         if term.source in known:
-            raise ValueError(f"term {number} has the source of one before it")
+            raise ValueError(f"term {number} has the same source as an earlier term")
         known.add(term.source)
     return terms
 
@@ -123,57 +123,57 @@ MemorySegments = Annotated[list[MemorySegment], Field(fail_fast=True)]
 
 def _require_room(beam_size: int | None, alternatives: int) -> None:
     if beam_size is not None and alternatives >= beam_size:
-        raise ValueError(f"a beam_size of {beam_size} has at most {beam_size - 1} alternatives")
+        raise ValueError(f"a beam_size of {beam_size} allows at most {beam_size - 1} alternatives")
 
 
 class DocumentRequest(Body):
-    """A whole document: as text, which the service splits into sentences, or as sentences, which it does not split."""
+    """A whole document: either text, which the service splits into sentences, or sentences, which it leaves unsplit."""
 
     source_lang: Language
     target_lang: Language
     text: Text | None = Field(None, examples=["紫式部は宮廷に仕えた。源氏物語を書いた。"])
     """The document as text. Give either `text` or `sentences`."""
     sentences: Texts | None = None
-    """The document as sentences."""
+    """The document as a list of sentences."""
     context: Texts = []
     """Source sentences that precede the document, oldest first. They are not translated.
 
-    If the model also reads the translations of preceding sentences, these have none.
+    A model that also reads the translations of preceding sentences has none for these.
     """
     model: ModelName | None = None
     strategy: Strategy = "direct"
     """How to translate.
 
-    `direct` reads the preceding sentences. `sentence` translates each sentence alone. `rerank` translates each sentence
-    alone, in as many ways as the beam is wide, and uses the preceding sentences to choose one of them.
+    `direct` translates each sentence with the preceding ones as context. `sentence` translates each sentence alone.
+    `rerank` produces `beam_size` translations of each sentence alone, and uses the preceding sentences to choose one.
     """
     beam_size: BeamSize | None = None
-    """Hypotheses that the search keeps. Default: the model's own, or 1 with drafts."""
+    """Number of hypotheses that the search keeps. Default: the model's own setting, or 1 with `drafts`."""
     alternatives: Alternatives = 0
-    """How many other translations of each sentence are wanted; a sentence may have fewer.
+    """Number of alternative translations to return for each sentence; there may be fewer.
 
-    They need a beam that is larger than their number, which is the default. Each counts as one of the document's
-    sentences, as far as their greatest number is concerned.
+    `beam_size` must be greater than this number; by default, it is. Each alternative counts as a sentence towards the
+    maximum number of sentences in a document.
     """
     drafts: Drafts | None = None
-    """A draft translation for each of `sentences`, such as the one before an edit; null where there is none.
+    """A draft translation for each of `sentences`, such as its translation before an edit; null where there is none.
 
-    Drafts do not change the result, which is the same as without them and with `beam_size` 1. The part of a draft that
-    agrees with the result is kept, and only what comes after it is decoded.
+    Drafts do not change the result: it is the same as without them at `beam_size` 1. The part of a draft that agrees
+    with the result is kept, and only what comes after it is decoded.
     """
     glossary: GlossaryTerms = []
-    """Terms that the translation uses wherever a sentence has their source as a word.
+    """Terms to use in the translation wherever their source occurs in a sentence as a word.
 
-    Of terms that begin at the same place the longest counts. Capitals do not matter for a source in small letters.
+    If several terms begin at the same place, the longest one applies. A source without capitals matches in any case.
     """
     memory: MemorySegments = []
-    """Sentences whose translations are known, such as those of a translation memory that the document may have.
+    """Sentences whose translations are known, such as those of the document's translation memory.
 
-    Where the document has such a sentence, it is not translated again: this is its translation, whose score is null.
-    White space does not matter, all else does. Of two segments with the same source, the last counts.
+    A sentence of the document that matches one of them is not translated: it gets the known translation, and a null
+    score. White space is ignored; everything else must match. If two segments have the same source, the last applies.
     """
     deadline_seconds: Deadline | None = None
-    """How long the client waits for the answer. After that, the work ends, with the error `own_deadline_exceeded`.
+    """How long the client waits for the answer. After that, the request fails with `own_deadline_exceeded`.
 
     The service's own deadline for each sentence applies in any case.
     """
@@ -189,9 +189,9 @@ class DocumentRequest(Body):
         if self.drafts is None:
             return self
         if self.sentences is None or len(self.drafts) != len(self.sentences):
-            raise ValueError("drafts need sentences, and one entry for each: null where there is no draft")
+            raise ValueError("drafts need sentences, and one entry for each of them: null where there is no draft")
         if self.strategy != "direct" or self.beam_size not in (None, 1):
-            raise ValueError("drafts need the strategy direct and a beam_size of 1, which is their default")
+            raise ValueError("drafts need the strategy direct and a beam_size of 1, the default with drafts")
         return self
 
     @model_validator(mode="after")
@@ -205,7 +205,7 @@ class Alternative(Body):
 
     translation: str
     score: float
-    """As that of the translation. The order is the search's, which prefers longer ones to what scores say."""
+    """As for the translation. Alternatives are in the order of the search, which favours longer ones than scores do."""
 
 
 class TranslatedSentence(Body):
@@ -215,11 +215,11 @@ class TranslatedSentence(Body):
     source: str
     translation: str
     score: float | None
-    """Mean log-probability per token, including the end of sentence; null if the client has given the translation."""
+    """Mean log-probability per token, including the end of sentence; null if the client supplied the translation."""
     context_size: int
-    """How many preceding sentences the model used; 0 if the client has given the translation."""
+    """How many preceding sentences the model used; 0 if the client supplied the translation."""
     alternatives: list[Alternative]
-    """Other translations, as the search ranks them; none unless the document or the session has asked for them."""
+    """Other translations, in the order of the search; empty unless the document or session asked for them."""
 
 
 class DocumentAnswer(Body):
@@ -228,33 +228,34 @@ class DocumentAnswer(Body):
     id: str
     model: str
     text: str
-    """The translations, with the white space and list marks of the original. Sentences are returned one per line."""
+    """The translations, with the white space and list markers of the text; one per line if `sentences` were sent."""
     sentences: list[TranslatedSentence]
 
 
 class StreamedSentence(TranslatedSentence):
     """The event `sentence`: a sentence of a document, sent once it and all sentences before it are translated.
 
-    The document's text is `before` and `translation` of all sentences in order, and then `after` of the event `done`.
+    The document's text is the `before` and `translation` of each sentence in order, then the `after` of the event
+    `done`.
     """
 
     before: str
-    """What goes between the previous translation and this one, such as white space and list marks."""
+    """The text between the previous translation and this one, such as white space and list markers."""
 
 
 class DocumentEnd(Body):
-    """The event `done`: the end of a document that was sent sentence by sentence."""
+    """The event `done`: the end of a document sent sentence by sentence."""
 
     id: str
     model: str
     sentences: int
     """How many sentences the document has."""
     after: str
-    """What goes after the last translation."""
+    """The text after the last translation."""
 
 
 class FileForm(Body):
-    """A file to translate as one document, and how. Its fields are those of a form."""
+    """A form with a file to translate as one document, and options."""
 
     file: bytes
     """Text, Markdown, `.srt`, `.vtt`, `.ass`, `.ssa`, HTML, `.docx`, `.odt`, `.pptx`, `.odp`, `.xlsx`, `.ods`, `.epub`,
@@ -262,23 +263,23 @@ class FileForm(Body):
     source_lang: Language
     target_lang: Language
     filename: Annotated[FileName, Field(default_factory=str, examples=["a.docx"])]
-    """The file's name, whose end says what it is; folders before it are left out.
+    """The file's name. Its extension determines the format; folders before it are dropped.
 
-    Default: the name that the file is sent under.
+    Default: the name under which the file is sent.
     """
     model: ModelName | None = None
     strategy: Strategy = "direct"
     """How to translate, as for a document."""
     beam_size: Annotated[int | None, Field(ge=1, le=MAX_BEAM), BeforeValidator(_digits)] = None
-    """Hypotheses that the search keeps. Default: the model's own."""
+    """Number of hypotheses that the search keeps. Default: the model's own setting."""
     glossary: Text = ""
-    """Terms that the translation uses, as those of a document: one on each line, with a tab between both."""
+    """Terms to use in the translation, as for a document: one per line, source and target separated by a tab."""
     memory: Text = ""
-    """Sentences whose translations are known, as those of a document: in TMX, or in lines as those of the glossary."""
+    """Sentences whose translations are known, as for a document: in TMX, or one per line like `glossary`."""
 
 
 class FileProblem(BaseModel):
-    """An error as defined by RFC 9457, beside any request. Some errors have further members, such as `position`."""
+    """An error as defined by RFC 9457, but with no `request_id`. Some errors have more members, such as `position`."""
 
     model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
 
@@ -287,32 +288,32 @@ class FileProblem(BaseModel):
     status: int
     detail: str
     code: str
-    """What went wrong, as a code that never changes."""
+    """What went wrong: a code that never changes."""
     retryable: bool
     """Whether the same request may succeed later."""
 
 
 class FileInfo(Body):
-    """A file that was sent, and what has become of it."""
+    """A file that was sent, and its status."""
 
     id: str
     filename: str
     status: FileStatus
-    """`queued` until a replica translates it; in the end `done`, or `error`."""
+    """`queued` until a replica begins to translate it; finally, `done` or `error`."""
     source_lang: str
     target_lang: str
     sentences: int
-    """How many sentences it has."""
+    """How many sentences the file has."""
     translated: int
-    """How many of them are translated. A file that is begun anew begins at 0."""
+    """How many of them are translated. If a file has to be started again, this begins at 0 again."""
     seconds_remaining: int | None
-    """How long it will take, by the sentences that are translated; null before, and in the end."""
+    """Estimated time left, judging by the sentences translated so far; null before the first, and at the end."""
     problem: FileProblem | None
-    """Why it could not be translated; null where nothing is wrong."""
+    """Why the file could not be translated; null unless `status` is `error`."""
 
 
 class FileList(Body):
-    """The files of a tenant, in the order in which they expire: the oldest first, after those that were fetched."""
+    """The files of a tenant, in the order in which they expire: those already fetched, then the oldest first."""
 
     files: list[FileInfo]
 
@@ -326,15 +327,15 @@ class SessionRequest(Body):
     ttl_seconds: Seconds | None = None
     """The session expires this long after its last call. Default: the service's setting."""
     glossary: GlossaryTerms = []
-    """Terms that the translation of each sentence uses, as those of a document."""
+    """Terms to use in the translation of each sentence, as for a document."""
     memory: MemorySegments = []
-    """Sentences whose translations are known, as those of a document, with `max_session_memory_characters` at most."""
+    """Sentences whose translations are known, as for a document, with at most `max_session_memory_characters`."""
     beam_size: BeamSize | None = None
-    """Hypotheses that the search keeps. Default: the model's own."""
+    """Number of hypotheses that the search keeps. Default: the model's own setting."""
     alternatives: Alternatives = 0
-    """How many other translations of each sentence are wanted, as for a document.
+    """Number of alternative translations to return for each sentence, as for a document.
 
-    A correction has none, nor has a sentence of the memory.
+    A correction has none, and neither has a sentence from the memory.
     """
 
     @model_validator(mode="after")
@@ -360,7 +361,7 @@ class SentenceRequest(Body):
     position: Position | None = None
     """The position of the sentence in the document. Without it, the sentence is appended."""
     deadline_seconds: Deadline | None = None
-    """How long the client waits for the answer. After that, the error is `own_deadline_exceeded`.
+    """How long the client waits for the answer. After that, the request fails with `own_deadline_exceeded`.
 
     The sentence can be sent again at its position.
     """
@@ -373,7 +374,7 @@ class Correction(Body):
 
 
 class KeptSentence(Body):
-    """A sentence that a session keeps. Until it is translated, the members that depend on its translation are null."""
+    """A sentence that a session keeps. Until it is translated, `translation`, `score` and `context_size` are null."""
 
     position: int
     source: str
@@ -394,9 +395,9 @@ class SessionState(Body):
     next_position: int
     ttl_seconds: int
     beam_size: int | None
-    """Hypotheses that the search keeps; null for as many as the model has by itself."""
+    """Number of hypotheses that the search keeps; null for the model's own setting."""
     alternatives: int
-    """How many of each sentence the session has asked for."""
+    """Number of alternative translations per sentence that the session asked for."""
     glossary: list[GlossaryTerm]
     memory: list[MemorySegment]
     sentences: list[KeptSentence]
@@ -417,14 +418,14 @@ class ModelInfo(Body):
     window: int
     """How many preceding sentences the model reads."""
     reads_target_context: bool
-    """Whether it also reads their translations."""
+    """Whether it also reads the translations of those sentences."""
     serves_sessions: bool
     """Whether it can translate sessions. If not, it translates only whole documents."""
     licence: str
     attribution: str
-    """Whom the licence requires to be credited."""
+    """Who must be credited under the licence."""
     fingerprint: str
-    """Identifies its bundle, even among bundles of the same name."""
+    """Identifies the bundle, even among bundles of the same name."""
     default: bool
     """Whether it serves its language pair if a request names no model."""
     state: ModelState
@@ -432,12 +433,12 @@ class ModelInfo(Body):
 
 
 class ModelToLoad(Body):
-    """A model that all replicas should serve, but the answering replica could not load. It keeps trying."""
+    """A model that all replicas should serve, but that the answering replica could not load. It keeps trying."""
 
     name: str
-    """`antecedent:models` stands for all of them: the record in Redis that names them cannot be read."""
+    """`antecedent:models` stands for all of them: the record in Redis that lists them cannot be read."""
     code: str
-    """The code of the error; the log says more."""
+    """The code of the error; the log has the details."""
 
 
 class ModelList(Body):
@@ -449,16 +450,16 @@ class ModelList(Body):
 
 
 class Limits(Body):
-    """The limits of a request. A request beyond them is refused."""
+    """The limits for requests. A request that exceeds one is refused."""
 
     max_document_sentences: int
     max_context_sentences: int
     max_sentence_characters: int
     max_translation_characters: int
     max_body_bytes: int
-    """Of a file that is text, too."""
+    """Also applies to a file that is text."""
     max_file_bytes: int
-    """Of any other file."""
+    """Applies to any other file."""
     max_session_sentences: int
     session_max_ttl_seconds: int
     max_files: int
@@ -473,7 +474,7 @@ class Limits(Body):
 
 
 class ServiceInfo(Body):
-    """The release of the service, and the limits of a request."""
+    """The release of the service, and its limits for requests."""
 
     version: str
     limits: Limits
@@ -491,9 +492,9 @@ class Dependency(Body):
 
     name: str
     status: Literal["up", "down", "read_only"]
-    """`read_only`: a Redis that refuses writes, as one that is full does, and can be read."""
+    """`read_only`: Redis can be read, but refuses writes, for example because it is full."""
     detail: str
-    """For people; of a Redis that has just failed a call, with the reason as in the log."""
+    """For people. If a call to Redis has just failed, this includes the reason, as in the log."""
 
 
 class Dependencies(Body):

@@ -70,7 +70,7 @@ _LIMITS: Final[dict[str, Any]] = {
     "stream_message_bytes": 65536,
     "stream_in_flight": 32,
 }
-_REDIS: Final[dict[str, Any]] = {"name": "redis", "status": "up", "detail": "answers"}
+_REDIS: Final[dict[str, Any]] = {"name": "redis", "status": "up", "detail": "accepts writes"}
 
 EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
     {

@@ -13,10 +13,10 @@ from service.schemas import Body, DocumentEnd, FileForm, Problem, StreamedSenten
 DESCRIPTION: Final = """\
 Antecedent translates each sentence of a document together with the sentences before it.
 
-- **Documents** are translated whole, in one request. The answer is JSON, or server-sent events, one for each sentence
-  as it becomes ready.
-- **Files** are documents too: text, HTML, subtitles, documents of Word's, slides and books. They are translated one
-  after the other, and fetched when they are ready.
+- **Documents** are translated whole, in one request. The answer is JSON, or server-sent events: one for each sentence
+  as soon as it is ready.
+- **Files** are documents, too: text, HTML, subtitles, Word documents, slides, spreadsheets, books and message
+  catalogues. They are queued, translated while the client does something else, and fetched when they are ready.
 - **Sessions** are documents that grow. Each sentence has a position, from 0. Sending the same text at the same position
   again is a retry, and gets the same answer. An `Idempotency-Key` does the same for sentences without a position, and
   for creating a session and sending a file.
@@ -24,14 +24,14 @@ Antecedent translates each sentence of a document together with the sentences be
   each answer, and returns the translations in order. OpenAPI cannot describe it; see `docs/streams.md`.
 
 Every error is a problem as defined by RFC 9457, with a `code` that never changes; `docs/errors.md` explains what to do
-about each. If it helps to try again, `retryable` is true and `Retry-After` says when. Every answer has an
+about each. If trying again may help, `retryable` is true and `Retry-After` says when. Every answer has an
 `X-Request-ID`: that of the request if it is valid, otherwise a new one. If tracing is on, a `traceparent` header (W3C
 Trace Context) is followed.
 """
 
 TAGS: Final = [
     {"name": "documents", "description": "Whole documents, each in one request."},
-    {"name": "files", "description": "Files, each of which is a document and comes back as a file of its kind."},
+    {"name": "files", "description": "Files, each translated as one document into a file of the same kind."},
     {"name": "sessions", "description": "Documents that grow sentence by sentence; see also `docs/streams.md`."},
     {"name": "models", "description": "The loaded models. Changing them requires a key with the scope `admin`."},
     {"name": "operation", "description": "Probes, metrics, and the limits of this service."},

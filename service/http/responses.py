@@ -39,7 +39,7 @@ def described(kind: type[AntecedentError]) -> Described:
 
 INTERNAL_ERROR: Final = Described("internal_error", 500, False, None, "An unexpected error occurred in the service.")
 _MEANINGS: Final = {
-    400: "The body is not JSON, or not in the strict sense that is required here.",
+    400: "The body is not JSON, or not as strict as is required here.",
     404: "There is nothing at this path.",
     405: "The path does not support this method.",
     413: "The body is larger than the service accepts.",

@@ -29,9 +29,9 @@ async def translate_document(
 
     With `Accept: text/event-stream`, the answer is server-sent events, each sent as soon as it is ready: `sentence` (a
     `StreamedSentence`) for each sentence in order, then `done` (a `DocumentEnd`). If something goes wrong, `error` (a
-    `Problem`) takes the place of the rest. An error before the first sentence is answered as without events. But if no
-    sentence is ready within `ANTECEDENT_STREAM_PING_SECONDS`, the answer begins with status 200, to keep the connection
-    alive, and an error after that is an event.
+    `Problem`) takes the place of the rest. An error before the first sentence is answered as it is without events,
+    unless no sentence is ready within `ANTECEDENT_STREAM_PING_SECONDS`: then, to keep the connection alive, the answer
+    begins with status 200, and any later error is an event.
     """
     deadline = moment_in(body.deadline_seconds)
     async with AsyncExitStack() as held, until(deadline):

@@ -40,7 +40,7 @@ _FORM: Final = {
     }
 }
 _TRANSLATION: Final = {
-    "description": "The translated file, under the name of the one that was sent.",
+    "description": "The translated file, under the name of the original.",
     "content": {_BYTES: {"schema": {"type": "string", "format": "binary"}}},
     "headers": {"Content-Disposition": {"schema": {"type": "string"}}},
 }
@@ -96,8 +96,8 @@ async def send_file(
 ) -> FileInfo:
     """The file is one document, and waits in Redis until a replica translates it. Its sentences count as usual.
 
-    What is wrong with it is said at once, as far as it can be seen. A request with the same Idempotency-Key is a retry
-    and gets the same file, as long as that is kept. Use a new random key for each file.
+    Errors that can be found without translating the file are reported at once. A request with the same Idempotency-Key
+    is a retry and gets the same file, as long as that is kept. Use a new random key for each file.
     """
     terms = terms_of_rows("glossary", rows_of_tsv("glossary", body.glossary), parts.limits)
     key = FileKey(who.tenant, parts.new_id() if idempotency_key is None else id_of("file", who.tenant, idempotency_key))
@@ -123,9 +123,9 @@ async def send_file(
     responses=problems(*BY_KEY, StoreUnavailableError, checked=False),
 )
 async def list_files(who: CallerDep, parts: ServicesDep) -> FileList:
-    """All that the tenant has sent here and not deleted, until they expire: for whoever has lost their ids.
+    """All files that the tenant has sent here and not deleted, until they expire: a way to find ids that were lost.
 
-    Of those that were fetched or have failed, it may be no more than the last 1000.
+    Of the files that were fetched or have failed, there may be only the last 1000.
     """
     found = await parts.files.all(who.tenant)
     return FileList(files=[_info(key, state) for key, state in found if not state.file.secret])
@@ -135,11 +135,11 @@ async def list_files(who: CallerDep, parts: ServicesDep) -> FileList:
 @router.get(
     "/{file_id}",
     operation_id="readFile",
-    summary="Read what has become of a file",
+    summary="Read the status of a file",
     responses=problems(*BY_KEY, *_BY_FILE),
 )
 async def read_file(key: KeyDep, request: Request, parts: ServicesDep, wait_seconds: WaitSeconds = 0) -> FileInfo:
-    """With `wait_seconds`, the answer comes once the file is translated or has failed, but after that time anyway."""
+    """With `wait_seconds`, the answer comes when the file is translated or has failed, or else after that time."""
     return _info(key, await _settled(key, request, parts, wait_seconds))
 
 
@@ -154,9 +154,9 @@ async def read_file(key: KeyDep, request: Request, parts: ServicesDep, wait_seco
 async def read_translation(
     key: KeyDep, request: Request, parts: ServicesDep, wait_seconds: WaitSeconds = 0
 ) -> Response:
-    """It can be fetched again for ten minutes, and no longer counts as one of the files that a tenant may have.
+    """It can be fetched again for ten minutes, but no longer counts as one of the files that a tenant may have.
 
-    With `wait_seconds`, the answer comes once it is translated or has failed, but after that time anyway.
+    With `wait_seconds`, the answer comes when the file is translated or has failed, or else after that time.
     """
     state = await _settled(key, request, parts, wait_seconds)
     return await attached(request, parts.files, key, state, _BYTES)
@@ -170,7 +170,7 @@ async def read_translation(
     responses=problems(*BY_KEY, *_BY_FILE, checked=False),
 )
 async def delete_file(key: KeyDep, parts: ServicesDep) -> None:
-    """The file and its translation are deleted at once. If it is being translated, that ends."""
+    """The file and its translation are deleted at once. If it is being translated, that stops."""
     await state_of(parts.files, key)
     await parts.files.delete(key)
 

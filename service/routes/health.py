@@ -30,7 +30,7 @@ _BUGS: Final = problems(checked=False)
     responses=problems(*BY_ANY_KEY, checked=False),
 )
 async def info(_who: KeyHolderDep, parts: ServicesDep) -> ServiceInfo:
-    """The release, and the limits of a request, so that a client need not learn them from errors."""
+    """The release, and the limits for requests, so that a client need not learn them from errors."""
     return ServiceInfo(version=release(), limits=parts.limits)
 
 
@@ -49,7 +49,7 @@ async def startup() -> Health:
     responses=_BUGS | {_UNAVAILABLE: {"model": Health, "description": "It does not; the answer gives the reasons."}},
 )
 async def live(parts: ServicesDep, response: Response) -> Health:
-    """Restart a process that does not answer this, or answers 503: a bug keeps its workers from getting any work."""
+    """Restart a process that does not answer, or answers 503: because of a bug, its workers no longer get any work."""
     reasons = [
         f"because of a bug, {model.name} gets no more work"
         for model in parts.models.catalogue.models
@@ -86,7 +86,7 @@ async def ready(parts: ServicesDep, response: Response) -> Health:
     operation_id="readDependencies",
     summary="Check everything that the service depends on",
     responses=_BUGS
-    | {_UNAVAILABLE: {"model": Dependencies, "description": "One of them is down, or Redis takes no writes."}},
+    | {_UNAVAILABLE: {"model": Dependencies, "description": "One of them is down, or Redis refuses writes."}},
 )
 async def dependencies(parts: ServicesDep, response: Response) -> Dependencies:
     """Redis, the workers of each model, and each model that all replicas should serve but this one cannot load."""
@@ -122,13 +122,13 @@ async def _redis(parts: Services) -> Dependency:
         await parts.redis.try_to_write()
     except StoreUnavailableError as error:
         return _failing(error.__cause__)
-    return Dependency(name="redis", status="up", detail="takes writes")
+    return Dependency(name="redis", status="up", detail="accepts writes")
 
 
 def _failing(cause: BaseException | None) -> Dependency:
     why = "" if cause is None else f" ({code_of(cause)})"
     if cause is not None and is_of_writes(cause):
-        effect = "what is kept can be read, and requests that write are answered with 503"
+        effect = "what is stored can be read, but requests that write are answered with 503"
         return Dependency(name="redis", status="read_only", detail=f"{effect}{why}")
     return Dependency(
         name="redis", status="down", detail=f"sessions are answered with 503; whole documents are translated{why}"

@@ -93,8 +93,8 @@ async def create_session(
 ) -> SessionCreated:
     """Begins a document whose sentences are sent one by one and translated together with those before them.
 
-    It counts as one sentence. A request with the same Idempotency-Key is a retry and gets the same session, until that
-    expires. Use a new random key for each session.
+    The request counts as one sentence. A request with the same Idempotency-Key is a retry and gets the same session,
+    until the session expires. Use a new random key for each session.
     """
     async with admitted(request, parts, who, 1):
         return await parts.sessions.create(who.tenant, body, idempotency_key)
@@ -154,7 +154,7 @@ async def translate_sentence(
 async def correct_sentence(
     body: Correction, position: Position, document: DocumentDep, parts: ServicesDep
 ) -> KeptSentence:
-    """Retries get the correction. Later sentences see it, if the model reads translations."""
+    """Retries of the sentence get the correction. Later sentences are read with it if the model reads translations."""
     return _kept(await parts.sessions.correct(document, position, body.translation))
 
 
@@ -166,7 +166,7 @@ async def correct_sentence(
     responses=problems(*BY_KEY, *BY_STORE, checked=False),
 )
 async def read_session(session_id: str, document: DocumentDep, parts: ServicesDep) -> SessionState:
-    """Its sentences are those that are still kept: the unfinished ones, and those finished last."""
+    """`sentences` has those that are still kept: the unfinished ones, and those finished most recently."""
     state = await parts.sessions.read(document)
     session = state.session
     return SessionState(

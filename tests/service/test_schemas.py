@@ -91,8 +91,8 @@ def test_positions_start_at_zero() -> None:
         ({"alternatives": 8}, "less than 8"),
         ({"alternatives": -1}, "greater than or equal to 0"),
         ({"alternatives": "1"}, "must be an integer"),
-        ({"alternatives": 4, "beam_size": 4}, "a beam_size of 4 has at most 3 alternatives"),
-        ({"alternatives": 1, "drafts": ["A"]}, "a beam_size of 1 has at most 0 alternatives"),
+        ({"alternatives": 4, "beam_size": 4}, "a beam_size of 4 allows at most 3 alternatives"),
+        ({"alternatives": 1, "drafts": ["A"]}, "a beam_size of 1 allows at most 0 alternatives"),
     ],
 )
 def test_alternatives_need_a_beam(members: dict[str, object], message: str) -> None:

@@ -104,7 +104,7 @@ def test_there_is_room_for_so_many(clients: list[deepl.DeepLClient]) -> None:
         ("", "tsv", "entries: there are none"),
         ("a\tb\n\nc", "tsv", "entries: line 3 is no source and target with a tab between"),
         ("a\tb\tc", "tsv", "entries: line 1 is no source and target with a tab between"),
-        ("a\tb\na\tc", "tsv", "entries: term 1 has the source of one before it"),
+        ("a\tb\na\tc", "tsv", "entries: term 1 has the same source as an earlier term"),
         ("a\tb\nc\t ", "tsv", "entries: entry 1, target: String should have at least 1 character"),
         ("a,b\nc", "csv", "entries: line 2 is no two terms with a comma between"),
         ('a,"b', "csv", "entries: line 1 is no CSV"),
