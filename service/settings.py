@@ -50,7 +50,7 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65535)
     """Port to listen on; 0 chooses a free one."""
     bundles: Annotated[tuple[Path, ...], NoDecode] = (_SHIPPED_BUNDLE,)
-    """Folders of the bundles to serve, separated as in `PATH`. The first of a language pair is its default."""
+    """Folders of the bundles to serve, separated as in `PATH`. The first one of a language pair is its default."""
     bundle_root: Path | None = None
     """Folder of the bundles that can be loaded at run time, or given by name in `ANTECEDENT_BUNDLES`. If unset, neither
     is possible."""
@@ -72,7 +72,7 @@ class Settings(BaseSettings):
     redis_url: SecretStr | None = None
     """Redis server, Sentinel or Cluster for the sessions. If unset, a service on loopback starts its own Redis."""
     redis_password_file: Path | None = None
-    """File with the password of the URL's user, instead of one in the URL. It is read for each new connection."""
+    """File with the password of the URL's user, in place of one in the URL. It is read for each new connection."""
     redis_ca_file: Path | None = None
     """CA certificates (PEM) for a Redis over TLS. If unset, those of the system apply."""
     redis_certificate_file: Path | None = None
@@ -108,8 +108,8 @@ class Settings(BaseSettings):
     batch_wait_ms: float = Field(1, ge=0)
     """How long, in milliseconds, a sentence waits for others to share its batch while a worker is idle."""
     queue_limit: int = Field(512, ge=1)
-    """A request of n sentences (including those of its session that are still waiting) is answered with 429 if at least
-    this many would go before it. At most n sentences of each other document or session are counted."""
+    """A request is answered with 429 if at least this many sentences are ahead of it in the queue. If it has n
+    sentences (with those of its session that are still waiting), at most n of each other document or session count."""
     document_concurrency: int = Field(64, ge=1)
     """Maximum sentences of one document that are waiting, at a worker, or translated but not yet read by the client. It
     is lower if many documents are waiting."""
@@ -129,17 +129,17 @@ class Settings(BaseSettings):
     file_ttl_seconds: int = Field(86_400, ge=1, le=_MOST_SECONDS)
     """A file expires this long after it was sent, or ten minutes after its translation was fetched."""
     files_at_once: int = Field(2, ge=0, le=_MOST_FILES_AT_ONCE)
-    """Files that a replica translates at the same time; with 0 it leaves them to others."""
+    """Maximum files that a replica translates at the same time; with 0, it leaves them to other replicas."""
 
     stream_limit: int = Field(1000, ge=1)
     """Maximum streams open at one replica. Further ones are answered with 503."""
     stream_in_flight: int = Field(32, ge=1)
     """Maximum sentences of a stream under way at once. At this limit, the service stops reading the stream."""
     stream_idle_seconds: float = Field(300, gt=0)
-    """A stream that has brought no sentence for this long is closed, as are events that nobody reads for this long."""
+    """A stream on which no sentence has arrived for this long is closed, as are events that go unread for this long."""
     stream_ping_seconds: float = Field(20, gt=0)
-    """How often a stream is pinged, and how long its client may take to answer before the stream is closed. The events
-    of a document get a comment just as often, so that no proxy takes the connection for dead."""
+    """How often a stream is pinged, and how long its client may take to answer before the stream is closed. While a
+    document has no event to send, it sends a comment just as often, so that no proxy closes the connection."""
     stream_message_bytes: int = 65_536
     """Maximum bytes in a message on a stream: at least 256 + 12 x `ANTECEDENT_MAX_SENTENCE_CHARACTERS`."""
 
@@ -148,7 +148,7 @@ class Settings(BaseSettings):
     concurrency_per_key: int = Field(0, ge=0, le=MOST_ALLOWED)
     """Maximum requests and streams under way for a key without a limit of its own; 0 means no limit."""
     session_sentences_per_minute: int = Field(0, ge=0, le=MOST_ALLOWED)
-    """Sentences per minute of a session: that many at once, and then at an even rate; 0 means no limit."""
+    """Maximum sentences per minute in a session: that many at once, then at an even rate; 0 means no limit."""
     concurrency_lease_seconds: float = Field(30, ge=_LEAST_LEASE_SECONDS, le=_MOST_SECONDS)
     """How long the work of a replica that has died still counts against its keys' concurrency; at least 0.1."""
 
@@ -161,7 +161,7 @@ class Settings(BaseSettings):
     max_glossary_terms: int = Field(1000, ge=0)
     """Maximum terms in a glossary."""
     max_glossary_characters: int = Field(65_536, ge=0)
-    """Maximum characters in all terms of a glossary; that of a session is read from Redis with each sentence."""
+    """Maximum characters in all terms of a glossary. A session's glossary is read from Redis with each sentence."""
     max_memory_segments: int = Field(10_000, ge=0)
     """Maximum segments in the translation memory sent with a document, a session or a file."""
     max_session_memory_characters: int = Field(65_536, ge=0)
@@ -175,7 +175,7 @@ class Settings(BaseSettings):
     max_sentence_characters: int = Field(1000, ge=1)
     """Maximum characters in a sentence."""
     max_translation_characters: int = Field(8000, ge=1)
-    """Maximum characters in a draft, in a client's correction, or in a translation of a translation memory."""
+    """Maximum characters in a draft, in a client's correction, or in a translation in a translation memory."""
     max_body_bytes: int = Field(4_194_304, ge=1)
     """Maximum bytes in a request's body, and in a file that is text."""
     max_file_bytes: int = Field(16_777_216, ge=1)
@@ -186,11 +186,11 @@ class Settings(BaseSettings):
     """Origins whose pages may call the service, separated by commas, as browsers send them; `*` alone allows all."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """Lowest severity that is logged. Workers log warnings and errors, whatever this is set to."""
+    """Lowest severity that is logged. Workers always log only warnings and errors."""
     otlp_endpoint: str | None = None
     """Collector of OpenTelemetry traces (OTLP over HTTP), such as `http://localhost:4318`. Unset: no traces."""
     trace_sample_ratio: float = Field(1, ge=0, le=1)
-    """Share of the traces beginning here that is recorded. A request with a `traceparent` follows its sender."""
+    """Share of traces started here that are recorded. For a request with a `traceparent`, its sender decides."""
 
     @field_validator("bundles", mode="before")
     @classmethod
@@ -213,12 +213,12 @@ class Settings(BaseSettings):
     @classmethod
     def _origins_as_browsers_send_them(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if "*" in value and len(value) > 1:
-            raise ValueError("* allows all origins, so no other one may stand beside it")
+            raise ValueError("* allows all origins, so it must be the only one")
         for origin in value:
             if origin != "*" and not re.fullmatch(r"https?://[^/?#@\s]+", origin):
-                raise ValueError("an origin is *, or a scheme and a host without a path: https://app.example.org")
+                raise ValueError("an origin is *, or a scheme and a host without a path, like https://app.example.org")
             if not origin.isascii():
-                raise ValueError(f"{origin}: browsers send a name in Punycode: https://xn--...")
+                raise ValueError(f"{origin}: browsers send host names in Punycode, so write https://xn--...")
             if origin != "*" and "*" in origin:
                 raise ValueError(f"{origin}: * cannot be part of an origin; list each origin, or use * alone for all")
             if re.fullmatch(r"http:.*:0*80|https:.*:0*443", origin):
@@ -229,7 +229,7 @@ class Settings(BaseSettings):
     @classmethod
     def _known_device(cls, value: str) -> str:
         if not re.fullmatch(r"cpu|cuda(:[0-9]+)?", value):
-            raise ValueError("a device is cpu, cuda, or one of several GPUs, such as cuda:1")
+            raise ValueError("must be cpu, cuda, or one of several GPUs, such as cuda:1")
         return value
 
     @field_validator("log_level", mode="before")
@@ -256,7 +256,7 @@ class Settings(BaseSettings):
     @classmethod
     def _http_collector(cls, value: str | None) -> str | None:
         if value and not _is_http_address(value):
-            raise ValueError("the address of a collector is http:// or https:// and its host")
+            raise ValueError("must be http:// or https:// and the host of the collector")
         return value or None
 
     @field_validator("redis_url", "worker_memory_mib", *_REDIS_FILES, mode="before")

@@ -25,18 +25,18 @@ class Metrics:
             "request_seconds", "Time to answer a request.", _REQUEST_SECONDS, "route"
         )
         self.first_sentence_seconds = self._histogram(
-            "first_sentence_seconds", "Time to the first sentence of a document that is answered as events.", _SECONDS
+            "first_sentence_seconds", "Time to the first sentence of a document that is answered with events.", _SECONDS
         )
         self.requests_running = self._gauge("requests_running", "Requests that are currently being answered.")
         self.streams_open = self._gauge("streams_open", "Open WebSocket streams.")
         self.waiting = self._gauge("sentences_waiting", "Sentences in the queue.", "priority")
         self.running = self._gauge("sentences_running", "Sentences at a worker.")
         self.batch_sentences = self._histogram(
-            "batch_sentences", "Sentences that a worker has each time it is given some.", _SENTENCES
+            "batch_sentences", "Sentences that a worker holds each time it is given more.", _SENTENCES
         )
         self.batch_characters = self._histogram(
             "batch_characters",
-            "Characters that a worker has each time it is given sentences, including context.",
+            "Characters, including context, that a worker holds each time it is given more.",
             _CHARACTERS,
         )
         self.queue_seconds = self._histogram(
@@ -47,7 +47,9 @@ class Metrics:
         )
         self.sentences = self._counter("sentences", "Sentences translated.")
         self.session_sentences = self._counter(
-            "session_sentences", "Sentences of sessions that were answered, by request or stream.", "channel"
+            "session_sentences",
+            "Answered sentences of sessions, by whether sent in a request or on a stream.",
+            "channel",
         )
         self.stream_sentence_seconds = self._histogram(
             "stream_sentence_seconds", "Time from the arrival of a sentence on a stream to its answer.", _SECONDS
@@ -58,7 +60,7 @@ class Metrics:
         self.context_states = self._counter(
             "context_states", "Context states that workers took from their cache or computed.", "origin"
         )
-        self.files = self._counter("files", "Files that were sent, and were translated or failed.", "status")
+        self.files = self._counter("files", "Files that were translated (`done`) or failed (`error`).", "status")
         self.tokens = self._counter("tokens", "Target tokens generated.")
         self.tokens_kept = self._counter("tokens_kept", "Target tokens kept from a draft, without a decoding step.")
         self.redis_seconds = self._histogram("redis_seconds", "Time of a round trip to Redis.", _SECONDS, "operation")
@@ -70,7 +72,7 @@ class Metrics:
         self.authentication_failures = self._counter(
             "authentication_failures", "Requests without a valid key, by reason.", "reason"
         )
-        self.key_read_failures = self._counter("key_read_failures", "Failed attempts to read the keys again.")
+        self.key_read_failures = self._counter("key_read_failures", "Failed attempts to reread the keys.")
         self.models_not_loaded = self._gauge(
             "models_not_loaded", "Models that should be served here but could not be loaded."
         )

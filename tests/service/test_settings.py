@@ -134,12 +134,12 @@ def test_empty_url_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("DEVICE", "gpu", "a device is cpu, cuda, or one of several GPUs, such as cuda:1"),
+        ("DEVICE", "gpu", "must be cpu, cuda, or one of several GPUs, such as cuda:1"),
         ("BUNDLES", ":", "is empty, but must name at least one bundle"),
-        ("OTLP_ENDPOINT", "http://", "the address of a collector is http:// or https:// and its host"),
-        ("OTLP_ENDPOINT", "http://[::1", "the address of a collector is http:// or https:// and its host"),
-        ("OTLP_ENDPOINT", "http://localhost:99999", "the address of a collector is http:// or https:// and its host"),
-        ("OTLP_ENDPOINT", "http://local host", "the address of a collector is http:// or https:// and its host"),
+        ("OTLP_ENDPOINT", "http://", "must be http:// or https:// and the host of the collector"),
+        ("OTLP_ENDPOINT", "http://[::1", "must be http:// or https:// and the host of the collector"),
+        ("OTLP_ENDPOINT", "http://localhost:99999", "must be http:// or https:// and the host of the collector"),
+        ("OTLP_ENDPOINT", "http://local host", "must be http:// or https:// and the host of the collector"),
     ],
 )
 def test_what_is_wrong_is_said_in_words(monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str) -> None:

@@ -93,7 +93,10 @@ def test_a_session_of_an_earlier_release_has_none(client: httpx.Client, redis_se
         ([{"source": "x" * 201, "target": "x"}], "glossary.0.source: String should have at most 200 characters"),
         ([{"source": "x", "target": "a\nb"}], "glossary.0.target: must not contain line breaks"),
         ([{"source": "x"}], "glossary.0.target: Field required"),
-        ([{"source": "a", "target": "b"}, {"source": "a ", "target": "c"}], "term 1 has the same source as an earlier term"),
+        (
+            [{"source": "a", "target": "b"}, {"source": "a ", "target": "c"}],
+            "term 1 has the same source as an earlier term",
+        ),
         ([{"source": "x", "target": "a\U000f0000"}], "glossary.0.target: must not contain line breaks"),
         ([{"source": str(n), "target": "x"} for n in range(4)], "the glossary has more than 3 terms"),
         ([{"source": n * 200, "target": "x" * 30} for n in "ab"], "the glossary has 460 characters; at most 450"),
