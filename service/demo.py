@@ -79,8 +79,8 @@ def show(console: Console, client: httpx.Client, sentences: Sequence[str]) -> No
     console.print(f"whole document, without context:  {seconds_without:6.2f} s (CTranslate2, strategy sentence)")
     console.print(f"session, sentence by sentence:    {seconds_live:6.2f} s, {1000 * seconds_live / count:.0f} ms each")
     same = sum(one == other for one, other in zip(live, with_context, strict=True))
-    console.print(f"the session gave what the document gave for {same} of {count} sentences")
-    console.print("now translate something of your own: `make serve`, and then http://127.0.0.1:8000 in a browser")
+    console.print(f"session and whole document agree on {same} of {count} sentences")
+    console.print("to translate a text of your own, run `make serve` and open http://127.0.0.1:8000 in a browser")
 
 
 def translate(client: httpx.Client, sentences: Sequence[str], strategy: str) -> list[str]:

@@ -42,7 +42,7 @@ def order(
     bundle: Bundle = SHIPPED,
     report: ReportFolder = None,
 ) -> None:
-    """Order, loss, duplication, isolation: sessions of misbehaving clients, while Redis and replicas are killed."""
+    """Check order, loss, duplication and isolation in sessions of misbehaving clients, while Redis and replicas die."""
     plan = order_test.Plan(sessions, sentences, replicas, redis_kills, replica_kills, target_context, seed=seed)
     with shares() as done:
         found = order_test.run(plan, bundle, done)
@@ -50,9 +50,10 @@ def order(
 
 
 def throughput(
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds that count.")] = 5,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds to measure.")] = 5,
     uncounted: Annotated[
-        int, typer.Option(min=1, help="Rounds before those; a GPU needs some dozens, to capture what comes again.")
+        int,
+        typer.Option(min=1, help="Warm-up rounds before those; a GPU needs some dozens, to capture recurring shapes."),
     ] = 1,
     documents: Annotated[int, typer.Option(min=1, help="Documents per round, all at the same time.")] = 8,
     sentences: Annotated[int, typer.Option(min=1, help="Sentences per document.")] = 40,
@@ -99,5 +100,5 @@ def fuzz(
     bundle: Bundle = SHIPPED,
     report: ReportFolder = None,
 ) -> None:
-    """Send generated requests to the HTTP interface: no 5xx, and no answer that differs from the OpenAPI document."""
+    """Send generated requests to the HTTP interface: no answer may be a 5xx, or differ from the OpenAPI document."""
     end(fuzz_test.run(fuzz_test.Plan(cases, seed), bundle), report)

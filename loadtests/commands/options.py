@@ -45,7 +45,7 @@ ReportFolder = Annotated[
     Path | None,
     typer.Option("--report", metavar="DIR", help="Write the report there, as a page and as JSON.", callback=_writable),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of everything that is random.")]
+Seed = Annotated[int, typer.Option(help="Seed for everything random.")]
 Workers = Annotated[int, typer.Option(min=1, help="Worker processes per replica.")]
 Source = Annotated[
     Path | None, typer.Option("--source", metavar="F", help="Sentences, one per line. Default: Japanese ones.")
@@ -62,11 +62,11 @@ StandIn = Annotated[
         "--stand-in-ms",
         min=0,
         callback=finite,
-        help="Replace the model by a stand-in that takes this long per sentence.",
+        help="Replace the model with a stand-in that takes this long per sentence.",
     ),
 ]
 Rate = Annotated[float, typer.Option(min=0.1, callback=finite, help="Sentences per second that users send.")]
-Seconds = Annotated[float, typer.Option(min=1, callback=finite, help="How long users keep coming.")]
+Seconds = Annotated[float, typer.Option(min=1, callback=finite, help="How long users keep arriving.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def smoke(common: Common, rate: Rate = 10, seconds: Seconds = 30) -> Report:
 def soak(
     common: Common,
     rate: Rate = 30,
-    minutes: Annotated[float, typer.Option(min=0.5, callback=finite, help="How long users keep coming.")] = 60,
+    minutes: Annotated[float, typer.Option(min=0.5, callback=finite, help="How long users keep arriving.")] = 60,
 ) -> Report:
     """Sustainable load for a long time: neither memory nor file descriptors may grow."""
     plan = endurance.Plan(rate, 60 * minutes, sample_seconds=5, seed=common.seed)

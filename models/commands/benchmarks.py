@@ -46,12 +46,12 @@ def bench(
     ] = None,
     device: Device = "cpu",
     beam: Annotated[
-        list[int] | None, typer.Option(min=1, help="Hypotheses that the search keeps; can be repeated.")
+        list[int] | None, typer.Option(min=1, help="Number of hypotheses that the search keeps; can be repeated.")
     ] = None,
     batch: Annotated[list[int] | None, typer.Option(min=1, help="Sentences per call; can be repeated.")] = None,
     compute_type: ComputeType = "auto",
     threads: Annotated[int, typer.Option(min=1, help="Parallel lanes, each with one thread.")] = 1,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds, of which the median is reported.")] = 5,
+    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds; their median is reported.")] = 5,
     json_file: JsonFile = None,
     plot: Annotated[
         Path | None,
@@ -66,7 +66,7 @@ def bench(
     if (bundle is None) == (not fixed) or (bundle is None) != (source is None):
         raise typer.BadParameter("give either a BUNDLE with --in, or --fixed")
     if source is None and reference is not None:
-        raise typer.BadParameter("--reference goes with --in")
+        raise typer.BadParameter("--reference needs --in")
     conditions = Conditions(
         device,
         resolve_compute_type(compute_type, device),

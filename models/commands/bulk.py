@@ -27,14 +27,14 @@ Ray = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Most workers of the cluster. Default: as many as it has room for."),
+    typer.Option(min=1, metavar="N", help="Maximum workers on the cluster. Default: as many as it has room for."),
 ]
 PartSentences = Annotated[
     int | None,
     typer.Option(
         min=1,
         metavar="N",
-        help=f"Sentences that a worker of the cluster gets at a time. Default: {PART_SENTENCES}.",
+        help=f"Sentences that a worker on the cluster gets at a time. Default: {PART_SENTENCES}.",
     ),
 ]
 

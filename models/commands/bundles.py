@@ -38,16 +38,16 @@ def export(
         Literal["int8", "float16", "float32"], typer.Option(help="Type in which weights are stored.")
     ] = "int8",
     source: Annotated[
-        Path | None, typer.Option(metavar="F", help="Source documents to check on instead of the dev set.")
+        Path | None, typer.Option(metavar="F", help="Source documents for the check, instead of the dev set.")
     ] = None,
     reference: Annotated[Path | None, typer.Option(metavar="F", help="Their translations.")] = None,
-    scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON with scores for the manifest.")] = None,
+    scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON file with scores for the manifest.")] = None,
     alpha: Alpha = None,
     patience: Patience = None,
     sentences: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Most context sentences, for a Doc-Transformer. Default: as in training."
+            min=1, metavar="N", help="Maximum context sentences, for a Doc-Transformer. Default: as in training."
         ),
     ] = None,
     sentence: Annotated[
@@ -81,7 +81,7 @@ def _figures(file: Path) -> dict[str, float]:
 
 
 def unpack(bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", show_default=False)], config: Config) -> None:
-    """Turn a bundle into a run's final checkpoint, to train on; if the run has no context, only the backbone."""
+    """Turn a bundle into a run's final checkpoint, to train further; if the run has no context, only the backbone."""
     from models.export.unpacking import unpack_bundle
 
     run = load_config(config)
@@ -115,13 +115,14 @@ def translate(
     glossary: Annotated[
         Path | None,
         typer.Option(
-            metavar="F", help="Terms that translations use: each a line, source and target with a tab between."
+            metavar="F", help="Terms to use in translations: one per line, source and target separated by a tab."
         ),
     ] = None,
     memory: Annotated[
         Path | None,
         typer.Option(
-            metavar="F", help="Sentences whose translations are known: TMX, or as --glossary; these are not translated."
+            metavar="F",
+            help="Sentences with known translations, which are used as they are: TMX, or lines as in --glossary.",
         ),
     ] = None,
     beam: Beam = None,
@@ -136,18 +137,18 @@ def translate(
     if drafts is not None:
         if strategy not in (None, "verify") or ray is not None:
             raise typer.BadParameter(
-                "--drafts goes with --strategy verify, which is then the default, and not with --ray"
+                "--drafts needs --strategy verify, which is then the default, and does not work with --ray"
             )
         strategy = "verify"
     if source is not None and out is not None and out.exists() and out.samefile(source):
-        raise typer.BadParameter("--in and --out are the same file, whose sentences would be lost")
+        raise typer.BadParameter("--in and --out are the same file, which would be overwritten")
     terms = () if glossary is None else read_terms(glossary)
     if ray is not None:
         how = Decoding(context, beam, device, compute_type, threads, strategy, terms, memory)
         translate_on_cluster(bundle, source, out, how, ray, workers, part)
         return
     if workers is not None or part is not None:
-        raise typer.BadParameter("--workers and --part go with --ray")
+        raise typer.BadParameter("--workers and --part need --ray")
     from tqdm import tqdm
 
     from models.engine.corpus import require_translatable, translate_file

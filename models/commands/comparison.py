@@ -47,9 +47,11 @@ def compare(
     sets: Annotated[list[Path] | None, typer.Option("--set", metavar="F", help="Contrastive items.")] = None,
     contexts: Annotated[
         list[Compared] | None,
-        typer.Option("--context", help="Measure with this one alone; can be repeated. Default: with each."),
+        typer.Option("--context", help="Measure with this context only; can be repeated. Default: with each of them."),
     ] = None,
-    beam: Annotated[int, typer.Option(min=1, help="Hypotheses that the search keeps; 1 is greedy.")] = 1,
+    beam: Annotated[
+        int, typer.Option(min=1, help="Number of hypotheses that the search keeps; 1 is greedy search.")
+    ] = 1,
     tokenize: Annotated[str, typer.Option(metavar="T", help="sacreBLEU's tokenizer.")] = "13a",
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
@@ -58,7 +60,7 @@ def compare(
     """Evaluate models with real, empty, random and shuffled context, for `table`, `plot` and `changes`.
 
     Results that are already in the folder, for the same model, files and options, are not measured again: a comparison
-    that was killed continues where it was.
+    that was killed continues where it stopped.
     """
     from models.bundle.description import identity
     from models.commands.measuring import judged, translated
@@ -193,7 +195,9 @@ def _require_files(paths: Sequence[Path]) -> None:
     """Refuse what can be read only once, such as a pipe: results are identified by the contents of files."""
     for path in paths:
         if path.exists() and not (path.is_file() or path.is_dir()):
-            raise typer.BadParameter(f"{path} is neither a file nor a folder, so nobody could tell what it had in it")
+            raise typer.BadParameter(
+                f"{path} is neither a file nor a folder, but results are stored with a digest of their input"
+            )
 
 
 def _digest(paths: Sequence[Path], *options: object) -> str:

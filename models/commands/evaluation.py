@@ -82,8 +82,8 @@ def _baseline(file: Path, count: int) -> list[str]:
     translations = read_translations(file)
     if len(translations) != count:
         raise typer.BadParameter(
-            f"{file}: has {len(translations)} lines, but there are {count} references: it has to have one for each, and"
-            " none between documents"
+            f"{file}: has {len(translations)} lines, but there are {count} references: it must have one line for each,"
+            " and none between documents"
         )
     return translations
 
@@ -92,7 +92,9 @@ def contrast(
     bundle: Bundle,
     sets: Annotated[
         list[Path],
-        typer.Option("--set", metavar="F", help="A file of items, Voita's passages, or ContraPro.", show_default=False),
+        typer.Option(
+            "--set", metavar="F", help="Items or Voita's passages (files), or ContraPro (a folder).", show_default=False
+        ),
     ],
     rule: Annotated[
         Literal["last", "group"], typer.Option(help="What is scored: the last sentence, or all but the first.")
@@ -100,7 +102,7 @@ def contrast(
     own: Annotated[
         bool,
         typer.Option(
-            "--own", help="Precede sentences by the model's own translations, as for users, not by the set's."
+            "--own", help="Use the model's own translations of the preceding sentences, as in service, not the set's."
         ),
     ] = False,
     context: Kind = "real",
@@ -122,7 +124,7 @@ def contrast(
     from models.evaluation.significance import compare_outcomes, read_outcomes, require_same_items, write_outcomes
 
     if own and rule == "group":
-        raise typer.BadParameter("--own goes with --rule last: a group is scored with all its translations")
+        raise typer.BadParameter("--own needs --rule last: a group is scored with all its translations")
     require_own_files(out, json_file, *sets)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     items = [item for path in sets for item in read_contrastive(path)]
@@ -149,10 +151,10 @@ def cxmi(
     threads: Threads = 1,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure which translations the context makes more likely: the nats that each reference gains from its context.
+    """Measure how much more likely the context makes each reference translation, in nats.
 
-    With --only, just those that match are scored. The others, and those too long to be scored, are not in the figures
-    and have 0 in the file of --out.
+    With --only, only matching references are scored. The others, and those too long to be scored, are left out of the
+    figures, and have a gain of 0 in the file that --out names.
     """
     from tqdm import tqdm
 
@@ -166,7 +168,7 @@ def cxmi(
     bad = BadLines() if skip_bad else None
     setting = Setting(runtime, "real", 1, sentences)
     if setting.window.most == 0:
-        raise ConfigError(f"{bundle}: there is no context whose worth could be measured")
+        raise ConfigError(f"{bundle}: there is no context whose effect could be measured")
     documents = read_documents(source, reference, bad=bad)
     if bad is not None:
         name_bad_lines(bad, source)

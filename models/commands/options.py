@@ -33,7 +33,7 @@ def require_own_files(out: Path | None, json_file: Path | None, *read: Path) -> 
         raise typer.BadParameter(f"{out} cannot be both --out and --json")
     for option, file in {"--out": out, "--json": json_file}.items():
         if file is not None and file.is_file() and any(each.exists() and each.samefile(file) for each in read):
-            raise typer.BadParameter(f"{option} names {file}, which is read, and would be lost")
+            raise typer.BadParameter(f"{option} names {file}, which is an input and would be overwritten")
 
 
 def _is_stream(file: Path) -> bool:
@@ -77,7 +77,7 @@ TranslationsFile = Annotated[
 ]
 OutcomesFile = Annotated[
     Path | None,
-    typer.Option("--out", metavar="F", help="Write to this file which items were right.", callback=with_folder),
+    typer.Option("--out", metavar="F", help="Write the outcome of each item to this file.", callback=with_folder),
 ]
 GainsFile = Annotated[
     Path | None,
@@ -85,14 +85,17 @@ GainsFile = Annotated[
         "--out", metavar="F", help="Write each sentence's gain to this file, one per line.", callback=with_folder
     ),
 ]
-Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses that the search keeps. Default: the model's own.")]
+Beam = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of hypotheses that the search keeps. Default: the model's own setting."),
+]
 Alpha = Annotated[
     float | None,
     typer.Option(
         min=0,
         max=10,
         metavar="A",
-        help="How much the search prefers longer translations. Default: the model's own.",
+        help="How much the search prefers longer translations. Default: the model's own setting.",
         callback=finite,
     ),
 ]
@@ -102,7 +105,7 @@ Patience = Annotated[
         min=1,
         max=10,
         metavar="P",
-        help="A beam search waits for P x beam translations. Default: the model's own.",
+        help="A beam search ends once it has P x beam translations. Default: the model's own setting.",
         callback=finite,
     ),
 ]
@@ -112,8 +115,8 @@ How = Annotated[
 ]
 Kind = Annotated[ContextKind, typer.Option("--context", help="What the model is given as context.")]
 Seed = Annotated[int, typer.Option(help="Seed for random or shuffled context.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
-ComputeType = Annotated[str, typer.Option(help="auto, float32, bfloat16 or int8.")]
+Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda or cuda:N.")]
+ComputeType = Annotated[str, typer.Option(help="Type to compute in: auto, float32, bfloat16 or int8.")]
 Only = Annotated[
     re.Pattern[str] | None,
     typer.Option(metavar="REGEX", parser=_pattern, help="Only sentences whose translation matches this."),
@@ -123,7 +126,7 @@ Sentences = Annotated[
     typer.Option(
         min=0,
         metavar="N",
-        help="Most context sentences on each side; for blocks, those of N + 1 sentences. Default: as the model reads.",
+        help="Maximum context sentences on each side; for blocks, N + 1 sentences. Default: as the model reads.",
     ),
 ]
-Threads = Annotated[int, typer.Option(min=1, help="Threads that compute on a CPU.")]
+Threads = Annotated[int, typer.Option(min=1, help="Number of CPU threads to compute with.")]

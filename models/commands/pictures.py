@@ -18,7 +18,7 @@ def plot(
         list[Path],
         typer.Argument(
             metavar="BUNDLE|RUN|FILE...",
-            help="A bundle or checkpoint, folders of runs, or JSON files of evaluate and contrast.",
+            help="A bundle or checkpoint, folders of runs, or JSON files that evaluate and contrast wrote.",
             show_default=False,
         ),
     ],
@@ -46,7 +46,7 @@ def plot(
     from models.plotting.pictures import draw, sort_paths
 
     if source is None and (reference is not None or number is not None):
-        raise typer.BadParameter("--reference and --document go with --in")
+        raise typer.BadParameter("--reference and --document need --in")
     document = None if source is None else _document(source, reference, number or 1)
     material = sort_paths(of, partial(Runtime.open, device=device, threads=threads), document)
     drawn = draw(material, out, pictures or ())

@@ -30,7 +30,8 @@ _COMPARED: Final = {"bleu": 2, "chrf": 2, "accuracy": 3, "macro": 3}
 
 def table(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="JSON files of evaluate and contrast.", show_default=False)
+        list[Path],
+        typer.Argument(metavar="FILE...", help="JSON files that evaluate and contrast wrote.", show_default=False),
     ],
 ) -> None:
     """Print the results of `evaluate` and `contrast` as a Markdown table, with a row for each model and context."""
@@ -93,7 +94,9 @@ def changes(
     system: Annotated[
         Path, typer.Option(metavar="F", help="Translations with another context or model.", show_default=False)
     ],
-    examples: Annotated[int, typer.Option(min=0, help="Examples to show of each: the greatest gains and losses.")] = 5,
+    examples: Annotated[
+        int, typer.Option(min=0, help="Number of examples to show of the greatest gains, and of the greatest losses.")
+    ] = 5,
     preceding: Annotated[int, typer.Option(min=0, help="Preceding sentences to show with each example.")] = 2,
 ) -> None:
     """Print, in Markdown, which translations changed most for the better and for the worse, by sentence chrF."""

@@ -46,10 +46,10 @@ def survey(config: Config, skip_bad: SkipBad = False, json_file: JsonFile = None
     documents = read_corpus(run.data.train, skip_bad=skip_bad)
     found = survey_corpus(run, documents, Tokenizer.load(run.tokenizer.path))
     lengths = [len(document.sentences) for document in documents]
-    sentences = f"{mean(lengths):.1f} sentences at the mean, {max(lengths):,} at most"
+    sentences = f"{mean(lengths):.1f} sentences on average, {max(lengths):,} at most"
     typer.echo(f"{len(documents):,} documents, with {sentences}")
     rows = [(one.what, f"{one.pairs:,}", f"{one.target_tokens:,}", _shortened(one.example)) for one in found]
-    print_table(("pairs", "number", "target tokens", "the first"), rows)
+    print_table(("pairs", "number", "target tokens", "first example"), rows)
     write_json({"findings": [asdict(one) for one in found]}, json_file)
 
 
@@ -78,7 +78,7 @@ def bert(
     out: Annotated[Path, typer.Option(help="Folder for the BERT, as named in architecture.bert.", show_default=False)],
     width: Annotated[int, typer.Option(help="Width of its states: bert_width.", min=8)] = 256,
     layers: Annotated[int, typer.Option(help="Number of layers.", min=1)] = 4,
-    vocabulary: Annotated[int, typer.Option(help="Most word pieces.", min=100, max=1_000_000)] = 8000,
+    vocabulary: Annotated[int, typer.Option(help="Maximum number of word pieces.", min=100, max=1_000_000)] = 8000,
     updates: Annotated[int, typer.Option(help="Number of updates.", min=1)] = 10000,
     resume: Resume = False,
     skip_bad: SkipBad = False,
@@ -105,7 +105,7 @@ def import_marian(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="FOLDER", help="With config.json, weights, *.spm and vocab.json, as downloaded.", show_default=False
+            metavar="FOLDER", help="Downloaded model: config.json, weights, *.spm and vocab.json.", show_default=False
         ),
     ],
     config: Config,
@@ -113,12 +113,12 @@ def import_marian(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Which language a model of several is to translate into, such as jpn.",
+            help="Language to translate into, such as jpn, if the model has several.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Turn a Marian model, such as one of OPUS-MT, into a run's final checkpoint, to train context modules on."""
+    """Turn a Marian model, such as one of OPUS-MT, into a run's final checkpoint, for training context modules."""
     from models.marian.importing import import_marian as import_model
 
     run = load_config(config)
@@ -131,11 +131,11 @@ def average(
         list[Path], typer.Argument(metavar="CHECKPOINT...", help="Folders of checkpoints.", show_default=False)
     ],
     out: Annotated[Path, typer.Option(help="Folder of the checkpoint to write.", show_default=False)],
-    name: Annotated[str | None, typer.Option(help="Name of the model. Default: that of the first.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the model. Default: that of the first checkpoint.")] = None,
 ) -> None:
-    """Average the weights of several checkpoints that were trained from the same weights into a new one.
+    """Average the weights of several checkpoints, trained from the same initial weights, into a new checkpoint.
 
-    A checkpoint that is given twice counts twice. A sentence model takes part in the average of the backbone.
+    A checkpoint that is given twice counts twice. A sentence model counts only towards the backbone.
     """
     from models.training.averaging import average_runs
 
@@ -144,15 +144,18 @@ def average(
 
 
 def amplify(
-    checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="Its folder.", show_default=False)],
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="CHECKPOINT", help="Folder of a checkpoint.", show_default=False)
+    ],
     by: Annotated[
-        float, typer.Option(help="How many times as much.", min=0, max=10, callback=finite, show_default=False)
+        float,
+        typer.Option(help="Factor for the effect of the context.", min=0, max=10, callback=finite, show_default=False),
     ],
     out: Annotated[Path, typer.Option(help="Folder of the checkpoint to write.", show_default=False)],
 ) -> None:
-    """Have what the context changes count more than a Doc-Transformer has learnt, or less (below 1).
+    """Make the context count more in a Doc-Transformer than it has learnt, or less (with a factor below 1).
 
-    Translations with an empty context stay the same. How much is best, a dev set and `contrast` tell.
+    Translations with an empty context stay the same. Use a dev set and `contrast` to find the best factor.
     """
     from models.training.amplifying import amplify_run
 
@@ -163,7 +166,7 @@ def amplify(
 def describe(
     model: Annotated[Path, typer.Argument(metavar="CONFIG|BUNDLE", show_default=False)], json_file: JsonFile = None
 ) -> None:
-    """Print the parameters of each part of a model: trained and frozen in step two, or in step three if it is one."""
+    """Print the trained and frozen parameters of each part of a model: in step two, or in three for a model of that."""
     from models.bundle.description import unfreezes, unloaded_model
     from models.network.parameters import count_parameters
     from models.training.run import plan_model

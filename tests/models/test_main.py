@@ -134,7 +134,7 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     assert "is of contrast --own" in done.stderr
     done = run("contrast", bundle, *sets, "--own", "--rule", "group")
     assert done.returncode == 2
-    assert "--own goes with --rule last" in done.stderr
+    assert "--own needs --rule last" in done.stderr
     contrastive_set(tmp_path, document="other", source="きく。" * 1000)  # too long, but that would be found later
     done = run("contrast", bundle, *sets, "--baseline", out)
     assert done.returncode == 2
@@ -163,7 +163,7 @@ def test_cxmi_wants_context(bundle: Path, corpus: tuple[Path, Path], tmp_path: P
     for model, options in ((sentence, ()), (bundle, ("--sentences", 0))):
         done = run("cxmi", model, "--source", corpus[0], "--reference", corpus[1], *options)
         assert done.returncode == 2
-        assert f"{model}: there is no context whose worth could be measured" in done.stderr
+        assert f"{model}: there is no context whose effect could be measured" in done.stderr
 
 
 def test_cxmi_leaves_out_what_training_leaves_out(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
@@ -646,11 +646,11 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
         (("export", "missing", "--out", "bundle", "--patience", "0.5"), "0.5 is not in the range 1<=x<=10"),
         (("translate", "missing", "--in", "also-missing"), "is not a bundle"),
         (("translate", "missing", "--in", "README.md", "--out", "./README.md"), "--in and --out are the same file"),
-        (("translate", "missing", "--drafts", "d", "--strategy", "rerank"), "--drafts goes with --strategy verify"),
+        (("translate", "missing", "--drafts", "d", "--strategy", "rerank"), "--drafts needs --strategy verify"),
         (("evaluate", "missing"), "--source"),
         (("bench", "missing", "--in", "x", "--beam", "0"), "--beam"),
         (("bench", "missing"), "a BUNDLE with --in, or --fixed"),
-        (("bench", "--fixed", "doc_transformer", "--reference", "x"), "--reference goes with --in"),
+        (("bench", "--fixed", "doc_transformer", "--reference", "x"), "--reference needs --in"),
         (("translate", "missing", "--out", "models"), "models is a folder, but must be a file"),
         (("bench", "--fixed", "doc_transformer", "--plot", "README.md/picture"), "README.md/picture cannot be written"),
         (("compare", "missing", "--source", "a", "--reference", "b", "--out", "/proc"), "/proc"),

@@ -23,7 +23,7 @@ def test_shows_every_sentence_and_the_timings(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     shown = "".join(done.stdout.split())
     assert all(sentence[:8] in shown for sentence in sample())
-    assert "the session gave what the document gave for 10 of 10 sentences" in done.stdout
+    assert "session and whole document agree on 10 of 10 sentences" in done.stdout
     assert "s for 10 sentences" in done.stdout
 
 

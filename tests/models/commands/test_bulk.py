@@ -22,8 +22,8 @@ FILES = ("--in", "corpus", "--out", "translation")
         (("--ray", "auto", *FILES, "--context", "shuffled"), "--context shuffled needs all documents at once"),
         (("--ray", "auto", *FILES, "--device", "cuda:1"), "--device is cpu or cuda"),
         (("--ray", "ray://head:10001", *FILES), "ray job submit"),
-        (("--workers", "2"), "--workers and --part go with --ray"),
-        (("--part", "100"), "--workers and --part go with --ray"),
+        (("--workers", "2"), "--workers and --part need --ray"),
+        (("--part", "100"), "--workers and --part need --ray"),
     ],
 )
 def test_options_that_do_not_go_together(options: tuple[str, ...], message: str) -> None:

@@ -61,8 +61,8 @@ def test_model_is_drawn_on_a_document(plot: Plot, source: Path, tmp_path: Path) 
         (("model", "--picture", "layer-weights"), "no learned weights"),
         (("model", "--in", "source", "--document", "3"), "has only 2 documents"),
         (("model", "--picture", "portrait"), "portrait"),
-        (("model", "--reference", "source"), "--reference and --document go with --in"),
-        (("model", "--document", "2"), "--reference and --document go with --in"),
+        (("model", "--reference", "source"), "--reference and --document need --in"),
+        (("model", "--document", "2"), "--reference and --document need --in"),
         (("source", "--picture", "context-sizes"), "is not a file that evaluate or contrast wrote"),
     ],
 )
