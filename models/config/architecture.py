@@ -23,13 +23,13 @@ class DocTransformerConfig(Frozen):
     kind: Literal["doc_transformer"] = "doc_transformer"
     """Names the architecture."""
     context_sentences: int = Field(2, ge=1)
-    """The most preceding sentences that are read."""
+    """Maximum preceding sentences that are read."""
     context_layers: int = Field(1, ge=1)
     """Layers of the context encoder."""
     integration: Integration = "both"
     """Whose layers attend to the context."""
     gating: bool = True
-    """Whether a gate weighs the context against the rest of what the layer has read; otherwise both are added."""
+    """Whether a gate weighs the context against the rest of what the layer has read; otherwise, both are added."""
 
 
 class ConcatenationConfig(Frozen):
@@ -38,7 +38,7 @@ class ConcatenationConfig(Frozen):
     kind: Literal["concatenation"] = "concatenation"
     """Names the architecture."""
     context_sentences: int = Field(1, ge=1)
-    """The most preceding sentences that are joined with the current one."""
+    """Maximum preceding sentences that are joined with the current one."""
 
 
 class AveragedDocumentConfig(Frozen):
@@ -49,15 +49,15 @@ class AveragedDocumentConfig(Frozen):
     context: Literal["none", "previous", "document", "joint"] = "joint"
     """What is read: the previous sentence, the mean of the document so far, both (`joint`), or nothing."""
     document_sentences: int = Field(10, ge=1)
-    """The most preceding sentences that are averaged."""
+    """Maximum preceding sentences that are averaged."""
     document_tokens: int = Field(800, ge=1)
-    """The most tokens of a document that are averaged; older sentences beyond them are left out entirely."""
+    """Maximum tokens of a document that are averaged; older sentences beyond them are left out entirely."""
     attention_width: int = Field(512, ge=1)
     """Total width of the heads that attend to, and within, the previous sentence."""
     attention_heads: int = Field(8, ge=1)
     """Number of heads in each of these attentions."""
     warm_start: bool = False
-    """Whether decoding starts from the sentence model: attention to the source stays whole beside the gated context."""
+    """Whether decoding starts as in the sentence model: source attention stays whole; the gated context is added."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
@@ -72,15 +72,15 @@ class LayerWeightingConfig(Frozen):
     kind: Literal["layer_weighting"] = "layer_weighting"
     """Names the architecture."""
     context_sentences: int = Field(3, ge=1)
-    """The most preceding sentences that are read."""
+    """Maximum preceding sentences that are read."""
     target_context: bool = True
     """Whether the translations of the preceding sentences are also read."""
     layer_weighting: bool = True
     """Whether the source context is a learned mixture of all encoder layers; otherwise, it is the last layer."""
     target_weighting: bool = False
-    """The same for the translations and the layers of the decoder."""
+    """The same for the target context and the layers of the decoder."""
     input_gating: bool = True
-    """Whether the current sentence decides what is kept of the context."""
+    """Whether a gate lets the current sentence decide what is kept of the context."""
     source_layers: int = Field(1, ge=1)
     """Layers over the source context."""
     target_layers: int = Field(1, ge=1)
@@ -115,7 +115,7 @@ class GlobalLocalConfig(Frozen):
     target_memory: bool = True
     """Whether the decoder has relative positions, and remembers the translation of the previous sentence."""
     warm_start: bool = False
-    """Whether step two starts from the sentence model: its positions stay, and new parts start with little weight."""
+    """Whether step two starts near the sentence model: its positions stay, and new parts start with little weight."""
 
     @model_validator(mode="after")
     def _reads_context(self) -> Self:
@@ -132,19 +132,19 @@ class BertContextConfig(Frozen):
     bert: Path
     """Folder of a BERT of the source language, as `transformers` saves it; relative to the working directory."""
     bert_width: int = Field(768, ge=1)
-    """Width of its states."""
+    """Width of BERT's states."""
     bert_pieces: int = Field(512, ge=8)
-    """The most pieces that it reads at once, including control pieces."""
+    """Maximum pieces that BERT reads at once, including control pieces."""
     bert_checksum: str | None = None
-    """Checksum of the folder. A checkpoint keeps it, so that a model never reads another BERT than in training."""
+    """Checksum of the folder. Checkpoints store it, so that a model never reads a BERT other than in training."""
     context_sentences: int = Field(1, ge=0)
-    """The most preceding sentences that BERT reads."""
+    """Maximum preceding sentences that BERT reads."""
     following_sentences: int = Field(0, ge=0)
-    """The most following sentences that BERT reads."""
+    """Maximum following sentences that BERT reads."""
     integration: Integration = "both"
     """Whose layers attend to BERT's states."""
     context: Literal["real", "random", "fixed"] = "real"
-    """What BERT reads besides the sentence, in training and later: its context, equally many random words, or one fixed
+    """What BERT reads besides the sentence, in training and later: its context, as many random words, or a fixed
     sentence."""
     fixed_sentence: str = "This is a sentence."
     """The sentence that BERT reads with `fixed`."""

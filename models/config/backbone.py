@@ -32,9 +32,9 @@ class BackboneConfig(Frozen):
     output_bias: bool = False
     """Whether each piece of the target has a bias in the output, as in Marian's models."""
     positions: Literal["tensor2tensor", "marian"] = "tensor2tensor"
-    """Sinusoids, of tensor2tensor and CTranslate2 (from 1), or of Marian's models in `transformers` (from 0)."""
+    """Sinusoids as in tensor2tensor and CTranslate2 (from 1), or as in Marian models in `transformers` (from 0)."""
     max_length: int = Field(256, ge=8)
-    """Number of positions: the most tokens, with the end of sentence, in a source, a joined context or a target."""
+    """Number of positions: maximum tokens, with the end of sentence, in a source, a joined context or a target."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:

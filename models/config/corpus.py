@@ -13,7 +13,7 @@ _CODE: Final = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 def _as_requests_have_it(language: str) -> str:
     if _CODE.fullmatch(language) is None or len(language) > 32:
-        raise ValueError("must be an ISO 639 code, such as ja or en-GB: by it requests ask for the model")
+        raise ValueError("must be an ISO 639 code, such as ja or en-GB: requests use it to ask for the model")
     return language
 
 
@@ -42,11 +42,11 @@ class CleaningConfig(Frozen):
     """Sentence pairs that training leaves out. They are still context for other sentences."""
 
     max_ratio: float | None = Field(None, gt=1)
-    """Leaves out pairs of which one side has more than this many times the tokens of the other."""
+    """Leaves out pairs in which one side has more than this many times as many tokens as the other."""
     max_copies: int | None = Field(None, ge=1)
-    """Leaves out pairs that have already occurred this many times, letter for letter."""
+    """Leaves out pairs that have already occurred this many times, character for character."""
     untranslated: bool = False
-    """Leaves out pairs whose two sides are the same."""
+    """Leaves out pairs whose two sides are identical."""
 
 
 class DataConfig(Frozen):
@@ -73,7 +73,7 @@ class Provenance(Frozen):
     licence: str = ""
     """The licence of the model, as an SPDX identifier."""
     attribution: str = ""
-    """Whom the licence of the corpus requires to be credited."""
+    """Who must be credited under the licence of the corpus."""
     intended_use: str = ""
     """What the model is good for."""
     limitations: str = ""
@@ -90,8 +90,8 @@ class TokenizerConfig(Frozen):
     vocabulary: int = Field(8000, ge=32, le=1_000_000)
     """Number of pieces in each model."""
     joint: bool = True
-    """Whether there is one model for both languages instead of one for each."""
+    """Whether both languages share one model; otherwise, each has its own."""
     byte_fallback: bool = True
     """Whether characters that are not a piece are written as UTF-8 bytes; otherwise, each is an unknown piece."""
     character_coverage: float = Field(0.9995, ge=0.98, le=1)
-    """Share of the characters in the corpus that the pieces cover; the rarest characters are left out."""
+    """Share of the corpus's characters that the pieces cover; the rarest characters are left out."""

@@ -40,8 +40,8 @@ def _described(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 _INTRODUCTION: Final = """\
 A run is a YAML file, which is checked before anything begins: an unknown key or an invalid value is an error that names
-the key. `inherit` names another file, relative to this one; its values apply wherever this file has none of its own;
-of its architecture they do so only if this one is of the same kind.
+the key. `inherit` names another file, relative to this one; its values apply wherever this file has none of its own.
+The values of its architecture apply only if this file's architecture is of the same kind.
 The data folder is the one that `ANTECEDENT_DATA` names, or else `data` in the working directory.
 `python -m models values` prints this page. [training.md](training.md) explains how the values are used."""
 

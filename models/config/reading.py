@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from models.config.run import RunConfig
 from models.errors import ConfigError
 
-_OF_TRUTH_VALUES: Final = "; without quotes, no, off, on and yes are truth values in YAML"
+_OF_TRUTH_VALUES: Final = "; without quotes, YAML reads no, off, on and yes as booleans"
 """What a Norwegian would like to know, whose language is `no`."""
 
 

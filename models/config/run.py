@@ -16,27 +16,27 @@ ModelName = Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f]+$", max_length=128)]
 
 
 class DecodingConfig(Frozen):
-    """Defaults of the search; a request may ask for another beam."""
+    """Defaults of the search; a request may ask for another beam size."""
 
     beam_size: int = Field(4, ge=1)
     """Hypotheses that are kept at each step; 1 is greedy search."""
     normalization: Literal["power", "wu"] = "power"
     """`power`: log p / n^alpha, CTranslate2's rule; `wu`: log p / ((5+n)/6)^alpha, Wu et al. 2016, eq. 14."""
     alpha: float = Field(1.0, ge=0, le=10, allow_inf_nan=False)
-    """Exponent of the normalisation: the higher, the longer the translations."""
+    """Exponent of the length normalisation: the higher it is, the longer the translations."""
     patience: float = Field(1.0, ge=1, le=10, allow_inf_nan=False)
-    """A beam search goes on until this x `beam_size` translations have ended (Kasai et al. 2022)."""
+    """A beam search ends once this x `beam_size` translations are complete (Kasai et al. 2022)."""
     length_ratio: float = Field(2.0, gt=0, le=100, allow_inf_nan=False)
     """A translation has at most this x source tokens + `length_offset` tokens, and never more than `max_length`."""
     length_offset: int = Field(20, ge=0)
-    """Tokens that a translation may have in addition."""
+    """Tokens added to `length_ratio` x source tokens."""
 
 
 class RunConfig(Frozen):
     """One training run: one YAML file."""
 
     name: ModelName
-    """Name of the model that is trained, and of files about it."""
+    """Name of the trained model, and of files about it."""
     languages: Languages
     data: DataConfig
     provenance: Provenance = Provenance()

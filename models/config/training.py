@@ -33,7 +33,7 @@ class ScheduleConfig(Frozen):
     def _waits_only_on_a_plateau(self) -> Self:
         changed = list(self.model_dump(include={"factor", "patience"}, exclude_defaults=True))
         if self.kind != "plateau" and changed:
-            raise ValueError(f"{changed[0]} is for kind plateau: the rate of {self.kind} does not go by the dev loss")
+            raise ValueError(f"{changed[0]} is for kind plateau: {self.kind} does not depend on the dev loss")
         return self
 
     def require_end(self, updates: int) -> None:
@@ -73,21 +73,21 @@ class TrainingConfig(Frozen):
     unfreeze: bool = False
     """Whether `document` also trains the backbone."""
     deepen: bool = False
-    """Whether the encoder has more layers than that of `init`; the additional ones, on top, start as the identity."""
+    """Whether the encoder has more layers than that of `init`; the new ones, on top, start as the identity."""
     updates: int | None = Field(None, ge=1)
     """Number of updates after which training ends. Give this or `epochs`."""
     epochs: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Passes over the corpus after which training ends. Give this or `updates`."""
     batch_tokens: int = Field(4096, ge=16)
-    """Size of a batch of one process: tokens of its longer side, with padding. Sentences with much context count more:
-    an eighth of the tokens that are read around them, if that is more than their own. A CPU computes a large batch in
-    parts of some 4,096 tokens, which takes less memory, and changes only what dropout draws."""
+    """Size of a batch in one process: tokens on its longer side, with padding. A sentence with much context counts as
+    an eighth of the tokens that are read around it, if that is more than its own. A CPU computes a large batch in parts
+    of some 4,096 tokens, which takes less memory, and changes only what dropout draws."""
     accumulation: int = Field(1, ge=1)
     """Batches of each process whose gradients are summed for one update."""
     schedule: ScheduleConfig = ScheduleConfig()
     backbone_rate: float = Field(1.0, gt=0, le=1)
-    """Share of the learning rate that applies to the backbone in `document`, where it is not frozen. It is already
-    trained, unlike new context modules (Howard and Ruder 2018, "Universal language model fine-tuning", section 3.2)."""
+    """Factor for the learning rate of the backbone in `document`, if it is not frozen: unlike new context modules, it
+    is already trained (Howard and Ruder 2018, "Universal language model fine-tuning", section 3.2)."""
     optimizer: Literal["adam", "muon"] = "adam"
     """`muon` updates the matrices inside the network with Muon, the rest with Adam. Both use the same learning rate."""
     adam_betas: tuple[Decay, Decay] = (0.9, 0.98)
@@ -95,27 +95,27 @@ class TrainingConfig(Frozen):
     adam_epsilon: float = Field(1e-9, gt=0, allow_inf_nan=False)
     """Added to Adam's denominator."""
     dropout: float = Field(0.1, ge=0, lt=1)
-    """Share of the elements that are dropped from embeddings and from the output of sub-layers."""
+    """Share of the elements dropped from embeddings and from the outputs of sub-layers."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    """Share of the target probability that is spread evenly over all tokens."""
+    """Share of the target probability spread evenly over all tokens."""
     context_dropout: float = Field(0.0, ge=0, le=1)
-    """Share of the sentences that are trained without their context, like the first sentence of a document."""
+    """Share of the sentences trained without their context, like the first sentence of a document."""
     context_shuffling: float = Field(0.0, ge=0, le=1)
-    """Share of the sentences that are trained with the context of another sentence in their batch."""
+    """Share of the sentences trained with the context of another sentence in their batch."""
     emphasis: EmphasisConfig | None = None
     clip_norm: float = Field(1.0, gt=0)
-    """Largest norm of the gradients; larger ones are scaled down to it."""
+    """Maximum norm of the gradients; larger ones are scaled down to it."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Type in which products are computed. `auto` is bfloat16 where the device is fast at it, otherwise float32."""
+    """Type in which matrix products are computed. `auto`: bfloat16 if the device is fast at it, otherwise float32."""
     seed: int = Field(1, ge=0, lt=2**63)
-    """Determines the order of the sentences. A step that continues another one needs a different seed, or it reads the
-    same sentences again."""
+    """Determines the order of the sentences. A step that continues another one needs a different seed; otherwise, it
+    reads the same sentences again."""
     log_every: int = Field(50, ge=1)
     """Updates between two points of the curves."""
     validate_every: int = Field(1000, ge=1)
     """Updates between two validations."""
     checkpoint_every: int = Field(500, ge=1)
-    """Updates between two checkpoints: the most that a killed run can lose."""
+    """Updates between two checkpoints: the most work that a killed run can lose."""
     keep: int = Field(5, ge=1)
     """Number of recent checkpoints that are kept; never fewer than `average`."""
     average: int = Field(1, ge=1)
