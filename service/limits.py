@@ -73,7 +73,7 @@ def check_alternatives(sentences: int, alternatives: int, most: int) -> None:
     """
     if sentences * (1 + alternatives) > most:
         raise InvalidInputError(
-            f"a document with {alternatives} alternatives has at most {most // (1 + alternatives)} sentences"
+            f"a document with {alternatives} alternatives can have at most {most // (1 + alternatives)} sentences"
         )
 
 

@@ -84,12 +84,14 @@ class PartTranslator:
             UnsupportedOptionError: the bundle does not support the options.
         """
         if sha256_of_program() != settings.program:
-            raise ClusterError("the program on this node is not the one where the job was started")
+            raise ClusterError("the program on this node is not the same as where the job was started")
         self._runtime = Runtime.load(
             settings.bundle, device=settings.device, compute_type=settings.compute_type, threads=settings.threads
         )
         if self._runtime.manifest.fingerprint != settings.fingerprint:
-            raise BundleError(f"{settings.bundle}: the bundle on this node is not the one where the job was started")
+            raise BundleError(
+                f"{settings.bundle}: the bundle on this node is not the same as where the job was started"
+            )
         self._settings = settings
         self._glossary = Glossary(settings.terms)
         self._memory = TranslationMemory(settings.segments)

@@ -56,7 +56,7 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         matrix, scales = stored[name], weights.pop(name + _SCALES, None)
         if scales is None or matrix.dtype != torch.int8 or matrix.dim() != 2 or scales.shape != matrix.shape[:1]:
             raise BundleError(
-                f"{folder}: {WEIGHTS} is malformed: {name} is no matrix in int8 with a scale for each row"
+                f"{folder}: {WEIGHTS} is malformed: {name} is not an int8 matrix with a scale for each row"
             )
         weights[name] = matrix * scales[:, None]
     return weights

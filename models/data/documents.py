@@ -196,7 +196,7 @@ def read_lines(path: Path) -> list[bytes]:
 def require_unpacked(path: Path, content: bytes) -> None:
     """Refuse gzip content, which only a name ending in `.gz` may announce."""
     if content.startswith(_GZIP):
-        raise DataError("is compressed by gzip: let its name end in .gz", path)
+        raise DataError("is compressed with gzip: rename it to end in .gz", path)
 
 
 def read_translations(path: Path) -> list[str]:

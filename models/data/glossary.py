@@ -138,7 +138,7 @@ def read_terms(path: Path) -> tuple[Term, ...]:
     terms: dict[str, Term] = {}
     for number, source, target in read_pairs(path):
         if source in terms:
-            raise DataError("has the source of a line before it", path, number)
+            raise DataError("has the same source as an earlier line", path, number)
         terms[source] = Term(source, target)
     return tuple(terms.values())
 
@@ -153,7 +153,7 @@ def read_pairs(path: Path) -> Iterator[tuple[int, str, str]]:
         text = decode_line(path, number, line)
         source, _, target = (part.strip() for part in text.partition("\t"))
         if text and (not (source and target) or UNFIT.search(source + target)):
-            raise DataError("is no source and target with a tab between", path, number)
+            raise DataError("is not a source and a target separated by a tab", path, number)
         if text:
             yield number, source, target
 

@@ -65,7 +65,7 @@ def segments_of_tmx(file: IO[bytes], source: str, target: str) -> Iterator[Segme
                 found += 1
                 yield pair
     except etree.XMLSyntaxError as error:
-        raise DataError(f"is no TMX: {error}") from None
+        raise DataError(f"is not TMX: {error}") from None
     if seen and not found:
         raise DataError(
             f"has no unit in both {source} and {target}; the languages in it are {', '.join(islice(seen, _MOST_NAMED))}"
@@ -77,7 +77,7 @@ def _units(file: IO[bytes]) -> Iterator[Any]:
     parsed = _elements(file)
     _, root = next(parsed)
     if etree.QName(root).localname != "tmx":
-        raise DataError("is no TMX: its first element is another one")
+        raise DataError("is not TMX: its root element is another one")
     for event, element in parsed:
         if event == "end" and etree.QName(element).localname == "tu":
             yield element

@@ -44,7 +44,7 @@ def find_changes(
     if not len(baseline) == len(system) == count:
         raise DataError(
             f"baseline and system have {len(baseline)} and {len(system)} lines, but the documents have {count}"
-            " sentences: they have to have one for each, and none between documents"
+            " sentences: they must have one line for each, and none between documents"
         )
     pairs = iter(zip(baseline, system, strict=True))
     chrf = CHRF()

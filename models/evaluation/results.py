@@ -69,7 +69,7 @@ def _read(file: Path) -> Result:
         raise DataError(f"is not a file that evaluate or contrast wrote with --json: {reason}", file) from None
     if written.get("own"):
         raise DataError(
-            "is of contrast --own, which cannot stand beside what was judged after the set's translations", file
+            "is from contrast --own, and cannot stand beside results judged after the set's own translations", file
         )
     if all(getattr(result, name) is None for name in FIGURES):
         raise DataError("has no figures of evaluate or contrast", file)

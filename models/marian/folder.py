@@ -105,7 +105,7 @@ class MarianFolder:
             backbone = config.backbone
         except ValidationError as error:
             raise DataError(
-                f"is no Marian model that can be imported: {_reason(error)}", folder / "config.json"
+                f"is not a Marian model that can be imported: {_reason(error)}", folder / "config.json"
             ) from None
         numbers = _numbers(folder / "vocab.json")
         of_target = folder / "target_vocab.json"
@@ -153,7 +153,7 @@ def _weights(folder: Path) -> dict[str, Tensor]:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise DataError(f"cannot be read: {reason}", file) from None
     if not isinstance(found, dict) or not all(map(_is_named, found.items())):
-        raise DataError("holds more than floating-point tensors by their names", file)
+        raise DataError("contains something other than named floating-point tensors", file)
     return found
 
 

@@ -33,7 +33,10 @@ def begin(model: TranslationModel, init: Path, config: RunConfig, tokenizer: Tok
     require_same_vocabulary(init, start, config, tokenizer, source_only=settings.transfer == "source")
     require_fitting_start(init, start.config, config)
     if not quiet and _leaves_modules(start.config, config):
-        print(f"{init}: its context modules are not used, and new ones begin; transfer: all uses them", file=sys.stderr)
+        print(
+            f"{init}: its context modules are not used, but replaced by new ones; transfer: all uses them",
+            file=sys.stderr,
+        )
     known = deepen(model, start.weights) if settings.deepen else start.weights
     if settings.modules is not None:
         known = with_modules_of(model, known, _modules(settings.modules, config, tokenizer))

@@ -75,7 +75,7 @@ class KeyFile:
     def _bytes(self) -> bytes:
         try:
             if stat.S_ISCHR(self._path.stat().st_mode):  # it may have no end
-                raise KeyStorageError(f"{self._path}: is a device, and no file")
+                raise KeyStorageError(f"{self._path}: is a device, not a file")
             return self._path.read_bytes()
         except OSError as error:
             raise KeyStorageError(f"{self._path}: {error.strerror}") from error

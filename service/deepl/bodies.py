@@ -78,13 +78,15 @@ class TextsRequest(_Asked):
     @model_validator(mode="after")
     def _tags_are_handled(self) -> Self:
         if self.tag_handling is None and (self.ignore_tags or self.splitting_tags or self.non_splitting_tags):
-            raise ValueError("say what the texts are: ignore_tags and the like need tag_handling, html or xml")
+            raise ValueError("ignore_tags, splitting_tags and non_splitting_tags need tag_handling: html or xml")
         return self
 
     @model_validator(mode="after")
     def _context_is_the_document(self) -> Self:
         if self.context is not None and self.document_id is not None:
-            raise ValueError("give context or document_id: the context of a document's texts are those before them")
+            raise ValueError(
+                "give either context or document_id: the context of a document's texts is the texts before them"
+            )
         return self
 
 

@@ -15,7 +15,7 @@ def check_format(request: FileRequest) -> None:
     """
     kind = kind_of(request.filename)
     if request.output_format is not None and kind_of(f"file.{request.output_format}") != kind:
-        raise InvalidInputError("output_format: a file is translated into its own format")
+        raise InvalidInputError("output_format: a file can only be translated into its own format")
 
 
 def status(key: FileKey, state: FileState) -> FileStatus:

@@ -231,6 +231,6 @@ def _csv(member: str, text: str) -> Iterator[tuple[str, str]]:
             if len(row) in _COLUMNS:
                 yield row[0], row[1]
             elif any(map(str.strip, row)):
-                raise InvalidInputError(f"{member}: line {reader.line_num} is no two terms with a comma between")
+                raise InvalidInputError(f"{member}: line {reader.line_num} is not two terms separated by a comma")
     except csv.Error:
-        raise InvalidInputError(f"{member}: line {reader.line_num} is no CSV") from None
+        raise InvalidInputError(f"{member}: line {reader.line_num} is not valid CSV") from None

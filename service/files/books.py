@@ -91,7 +91,7 @@ def _pages(archive: ZipFile) -> dict[str, str]:
     there = {info.filename: info for info in archive.infolist()}
     names = dict.fromkeys(name for name in _names(archive) if name in there)
     if not names:
-        raise InvalidInputError(f"file: is no {_SUFFIX}: it has no pages")
+        raise InvalidInputError(f"file: is not a valid {_SUFFIX}: it has no pages")
     parts = read_parts(archive, [there[name] for name in names])
     return {name: _text_of(name, page) for name, page in parts}
 
@@ -149,7 +149,7 @@ def _name(book: str, address: str) -> str:
 
 def _list(archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - likewise
     if name not in archive.namelist():
-        raise InvalidInputError(f"file: is no {_SUFFIX}: it does not list its pages")
+        raise InvalidInputError(f"file: is not a valid {_SUFFIX}: it does not list its pages")
     ((_, content),) = read_parts(archive, [archive.getinfo(name)])
     return _tree(name, content)
 

@@ -170,4 +170,4 @@ def _of_bytes(escaped: str) -> str:
 
 
 def _refuse(number: int) -> NoReturn:
-    raise InvalidInputError(f"file: is no .po from line {number + 1} on")
+    raise InvalidInputError(f"file: is not a valid .po from line {number + 1} on")

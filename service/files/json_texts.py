@@ -65,11 +65,11 @@ def _checked(content: bytes) -> tuple[str, object]:
     text = text_of(content)
     raw = text.encode()
     if depth(outside_strings(raw), _DEEPEST) > _DEEPEST:
-        raise InvalidInputError(f"file: is nested more than {_DEEPEST} deep")
+        raise InvalidInputError(f"file: is nested more than {_DEEPEST} levels deep")
     try:
         return text, json.loads(text, object_pairs_hook=tuple, parse_int=_nothing, parse_float=_nothing)
     except json.JSONDecodeError as error:
-        raise InvalidInputError(f"file: is no JSON from line {error.lineno}, column {error.colno} on") from None
+        raise InvalidInputError(f"file: is not valid JSON from line {error.lineno}, column {error.colno} on") from None
 
 
 def _nothing(_digits: str) -> None:
@@ -94,7 +94,7 @@ def _check_characters(said: str, text: str, begin: int) -> None:
         said.encode()
     except UnicodeEncodeError:
         line = text.count("\n", 0, begin) + 1
-        raise InvalidInputError(f"file: line {line} has half a character (\\ud800 to \\udfff)") from None
+        raise InvalidInputError(f"file: line {line} has half of a surrogate pair (\\ud800 to \\udfff)") from None
 
 
 def _strings(value: object, *, is_about: bool = False) -> Iterator[tuple[str, bool]]:

@@ -105,8 +105,8 @@ def kind_of(name: str) -> Kind:
     """
     suffix = PurePosixPath(name).suffix
     if (kind := KINDS.get(suffix.lower())) is None:
-        what = f"files that end with {suffix}" if suffix else "files whose names say not what they are"
-        raise InvalidInputError(f"file: {what} are not translated, but {', '.join(KINDS)}")
+        what = f"files that end with {suffix}" if suffix else "files whose names have no extension"
+        raise InvalidInputError(f"file: {what} are not translated; supported: {', '.join(KINDS)}")
     return kind
 
 

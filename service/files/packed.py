@@ -30,17 +30,17 @@ def opened(content: bytes, suffix: str, main: str | re.Pattern[str]) -> ZipFile:
         InvalidInputError: it is no such archive, has too many parts, or unpacks to too many bytes.
     """
     if content.count(_LISTED) > _MOST_PARTS:
-        raise InvalidInputError(f"file: is no {suffix}: it has more than {_MOST_PARTS} parts")
+        raise InvalidInputError(f"file: is not a valid {suffix}: it has more than {_MOST_PARTS} parts")
     try:
         archive = ZipFile(BytesIO(content))
     except (BadZipFile, NotImplementedError, ValueError) as error:
-        raise InvalidInputError(f"file: is no {suffix}: {error}") from None
+        raise InvalidInputError(f"file: is not a valid {suffix}: {error}") from None
     names = archive.namelist()
     has_main = main in names if isinstance(main, str) else any(map(main.fullmatch, names))
     if not has_main or len(set(names)) < len(names):
-        raise InvalidInputError(f"file: is no {suffix}: it does not hold what such a file does")
+        raise InvalidInputError(f"file: is not a valid {suffix}: it lacks what such a file contains")
     if any(info.compress_type not in _PACKED for info in archive.infolist()):
-        raise InvalidInputError(f"file: is no {suffix}: it is packed as none is")
+        raise InvalidInputError(f"file: is not a valid {suffix}: it uses an unsupported method of compression")
     _check_size(archive.infolist(), _MOST_BYTES, "it")
     return archive
 
@@ -101,7 +101,7 @@ def unpacked(archive: ZipFile, info: ZipInfo) -> bytes:
     ) as error:
         raise InvalidInputError(f"file: {info.filename} is damaged, or encrypted: {error}") from None
     if len(content) != info.file_size:
-        raise InvalidInputError(f"file: {info.filename} is damaged: it has not the length that it says")
+        raise InvalidInputError(f"file: {info.filename} is damaged: its length is not the one that it declares")
     return content
 
 

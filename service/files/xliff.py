@@ -76,12 +76,12 @@ def _root(content: bytes) -> _Element:
     try:
         root = root_of(content, strip_cdata=False)
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise InvalidInputError(f"file: is no XLIFF: {error}") from None
+        raise InvalidInputError(f"file: is not XLIFF: {error}") from None
     own = root.getroottree().docinfo.internalDTD
     if own is not None and (own.entities() or own.elements()):
-        raise InvalidInputError("file: has declarations of its own")
+        raise InvalidInputError("file: declares its own elements or entities")
     if root.tag not in {f"{name}xliff" for name in (*_OLD, *_NEW)}:
-        raise InvalidInputError("file: is no XLIFF of version 1.x or 2.0 to 2.2")
+        raise InvalidInputError("file: is not XLIFF of version 1.x or 2.0 to 2.2")
     return root
 
 

@@ -31,7 +31,7 @@ class StrictRoute(APIRoute):
                 raise HTTPException(415, "the body must be JSON, with Content-Type: application/json")
             strict = StrictRequest(request.scope, request.receive)
             if not await strict.body():  # FastAPI would not parse it, and report its members as missing
-                raise HTTPException(400, "the body is empty, and must be JSON")
+                raise HTTPException(400, "the body is empty, but must be JSON")
             return await handle(strict)
 
         return strictly

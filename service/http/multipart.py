@@ -90,7 +90,7 @@ async def _parsed(request: Request, most_fields: int) -> FormData:
     refuse_compressed(request.headers)
     _, options = parse_options_header(request.headers["content-type"])
     if options.get(b"charset", b"utf-8").lower() not in _CHARSETS:
-        raise HTTPException(400, f"the body is no {MULTIPART}: its charset is not UTF-8")
+        raise HTTPException(400, f"the body is not valid {MULTIPART}: its charset is not UTF-8")
     parser = _Strict(
         request.headers, request.stream(), max_files=_MOST_FILES, max_fields=most_fields, max_part_size=_LONGEST_FIELD
     )
@@ -99,7 +99,7 @@ async def _parsed(request: Request, most_fields: int) -> FormData:
     except ClientDisconnect:
         raise ClientLeftError from None
     except MultiPartException as error:
-        raise HTTPException(400, f"the body is no {MULTIPART}: {error.message}") from None
+        raise HTTPException(400, f"the body is not valid {MULTIPART}: {error.message}") from None
     except UnicodeDecodeError:
         raise HTTPException(400, "the body has a field that is not UTF-8") from None
 
@@ -107,7 +107,9 @@ async def _parsed(request: Request, most_fields: int) -> FormData:
 def _members(form: FormData) -> dict[str, Any]:
     members = [(name, value) for name, value in form.multi_items() if name != "file"]
     if any(isinstance(value, UploadFile) for _, value in members):
-        raise HTTPException(400, "the body has a file beside `file`: send text as a field (with curl, `<` and not `@`)")
+        raise HTTPException(
+            400, "the body has a file other than `file`: send text as a field (with curl, `<` and not `@`)"
+        )
     if len({name for name, _ in members}) < len(members):
         raise HTTPException(400, "the body has a field more than once")
     return dict(members)

@@ -100,7 +100,7 @@ class WorkerPool:
         if self._most_memory is not None and (held := worker.memory()) > self._most_memory:
             most = self._most_memory // 2**20
             raise BundleError(
-                f"a worker holds {held // 2**20} MiB with it, of {most} that ANTECEDENT_WORKER_MEMORY_MIB allows"
+                f"a worker needs {held // 2**20} MiB for it, but ANTECEDENT_WORKER_MEMORY_MIB allows only {most}"
             )
         # In a fresh context: what becomes of the worker does not belong to the trace of the request that started it.
         self._keepers.append(asyncio.create_task(self._keep(slot, worker), context=Context()))

@@ -53,7 +53,7 @@ export async function* translated(body, signal) {
     yield { kind, data };
     if (kind === "done") return;
   }
-  throw new Error("The connection ended before the document did.");
+  throw new Error("The connection ended before the end of the document.");
 }
 
 async function* events(stream) {

@@ -21,7 +21,7 @@ export async function readModels() {
   pairs.replaceChildren(...models.map((model) => new Option(label(model), model.name)));
   if (models.some(({ name }) => name === wanted)) pairs.value = wanted;
   if (pairs.value !== chosen) pairs.dispatchEvent(new Event("change"));
-  if (chosen && pairs.value !== chosen) throw new Error(`The model ${chosen} is not served any more: choose another one.`);
+  if (chosen && pairs.value !== chosen) throw new Error(`The model ${chosen} is no longer served: choose another one.`);
 }
 
 function label({ name, source_lang, target_lang, default: isDefault }) {
@@ -59,7 +59,7 @@ export function glossary() {
   const lines = terms.value.split("\n").filter((line) => line.trim());
   return lines.map((line) => {
     const [source, target] = line.split(/[=＝\t](.*)/s).map((side) => side.trim());
-    if (!source || !target) throw new Error(`The term “${line.trim()}” is no pair: write both, with = between them.`);
+    if (!source || !target) throw new Error(`“${line.trim()}” is not a term: write source and target with = between them.`);
     return { source, target };
   });
 }

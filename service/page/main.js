@@ -35,7 +35,7 @@ function askForKey() {
 
 async function start() {
   const input = key.querySelector("input");
-  if (!useKey(input.value.trim())) throw new Error("No key has such letters: copy it again.");
+  if (!useKey(input.value.trim())) throw new Error("A key cannot contain these characters: copy it again.");
   input.value = "";
   key.hidden = true;
   another.hidden = false;

@@ -10,7 +10,7 @@ export async function attempt(work) {
     return true;
   } catch (error) {
     if (error.name !== "AbortError") {
-      notice.textContent = error.code === "unauthenticated" ? "This service wants a key that it knows." : error.message;
+      notice.textContent = error.code === "unauthenticated" ? "This service requires a valid API key." : error.message;
       notice.hidden = false;
     }
     return false;

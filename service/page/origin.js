@@ -12,7 +12,7 @@ export function hideOrigin() {
 /** Show the source of the sentence in a span, and other translations that can replace it there. */
 export async function showOrigin(passage, sentence, span) {
   const { source, context_size: read } = sentence;
-  const origin = `${source} — read after ${read} preceding ${read === 1 ? "sentence" : "sentences"}. `;
+  const origin = `${source} — translated with ${read} preceding ${read === 1 ? "sentence" : "sentences"}. `;
   document.querySelector("#text .chosen")?.classList.remove("chosen");
   span.classList.add("chosen");
   about.replaceChildren(origin);

@@ -56,7 +56,7 @@ async function sent(session) {
     if (problem.status === 404) throw new Error(`${problem.message}. Begin a new document.`);
     if (problem.next_position === undefined) throw problem;
     session.sentences = problem.next_position;
-    throw new Error("The sentence before was translated, and its answer lost. Translate again to go on after it.");
+    throw new Error("The previous sentence was translated, but its answer was lost. Translate again to continue after it.");
   }
 }
 

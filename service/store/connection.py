@@ -139,7 +139,7 @@ def _check_certificates(security: Security) -> None:
         try:
             context.load_verify_locations(ca)
         except OSError as error:
-            raise SettingsError(f"ANTECEDENT_REDIS_CA_FILE: {ca}: no CA certificate in it: {_why(error)}") from None
+            raise SettingsError(f"ANTECEDENT_REDIS_CA_FILE: {ca}: contains no CA certificate: {_why(error)}") from None
     if key is not None and certificate is None:
         raise SettingsError("ANTECEDENT_REDIS_KEY_FILE: ANTECEDENT_REDIS_CERTIFICATE_FILE is not set")
     if certificate is not None:

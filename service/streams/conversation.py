@@ -186,7 +186,7 @@ class Conversation:
         """Give a sentence its place; one without a position follows the one before it on the stream, or is refused."""
         if request.position is None and self._behind:
             raise PositionGapError(
-                "an earlier message has no place in the document: send it again, and then this one, with position",
+                "an earlier message has no position in the document: send it again, then this one, both with position",
                 next_position=self._next_position,
             )
         self._behind = True

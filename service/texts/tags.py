@@ -104,13 +104,13 @@ def _check_well_formed(text: str) -> None:
     except expat.ExpatError as error:
         place = f"line {error.lineno - part}, column {error.offset + 1}"
         raise InvalidInputError(
-            f"tag_handling is xml, and a text is not well-formed: {expat.ErrorString(error.code)}, {place}"
+            f"tag_handling is xml, but a text is not well-formed: {expat.ErrorString(error.code)}, {place}"
         ) from None
 
 
 def _check_doctype(_name: str, _system: str | None, _public: str | None, declares: int) -> None:
     if declares:
-        raise InvalidInputError("tag_handling is xml, and a text declares what its elements or entities are")
+        raise InvalidInputError("tag_handling is xml, but a text declares its own elements or entities")
 
 
 def _tokens(text: str, syntax: re.Pattern[str]) -> Iterator[Token]:

@@ -27,7 +27,7 @@ def rows_of_tsv(member: str, text: str) -> Iterator[tuple[str, str]]:
         if len(targets) == 1:
             yield source, targets[0]
         elif line.strip():
-            raise InvalidInputError(f"{member}: line {number} is no source and target with a tab between")
+            raise InvalidInputError(f"{member}: line {number} is not a source and a target separated by a tab")
 
 
 def terms_of_rows(member: str, rows: Iterable[tuple[str, str]], limits: Limits) -> list[GlossaryTerm]:

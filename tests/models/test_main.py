@@ -537,7 +537,7 @@ def test_translate_takes_from_a_memory_what_is_known(bundle: Path, corpus: tuple
         done = run("translate", bundle, "--in", corpus[0], "--beam", "1", "--memory", memory)
         assert (done.returncode, done.stdout.split("\n")) == (0, expected), done.stderr
     done = run("translate", bundle, "--in", corpus[0], "--memory", corpus[0])
-    assert (done.returncode, "is no source and target with a tab between" in done.stderr) == (2, True)
+    assert (done.returncode, "is not a source and a target separated by a tab" in done.stderr) == (2, True)
 
 
 def test_translate_replaces_a_file_only_by_a_whole_one(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:

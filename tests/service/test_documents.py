@@ -110,7 +110,12 @@ async def test_document_without_sentences(desk: Desk, given: dict[str, object]) 
             "draft 1 has 41 characters",
             {"position": 1},
         ),
-        ({"sentences": ["a"] * 26, "alternatives": 1}, InvalidInputError, "with 1 alternatives has at most 25", {}),
+        (
+            {"sentences": ["a"] * 26, "alternatives": 1},
+            InvalidInputError,
+            "with 1 alternatives can have at most 25",
+            {},
+        ),
         ({"text": "a", "model": "another"}, ModelNotFoundError, "no model of that name", {"models": ["stand-in"]}),
     ],
 )

@@ -243,7 +243,7 @@ def test_languages_and_usage_are_asked_for_with_post_too(server: Replica) -> Non
         ({"style_rule": "a-style"}, "style_id: unknown member"),
         ({"formality": "more"}, "formality: Input should be"),
         ({"source_lang": "FR"}, "no model serves fr-en-us; available: ja-en"),
-        ({"context": "前。", "extra_body_parameters": {"document_id": "x"}}, "give context or document_id"),
+        ({"context": "前。", "extra_body_parameters": {"document_id": "x"}}, "give either context or document_id"),
     ],
 )
 def test_what_cannot_be_done_is_said_by_name(

@@ -150,7 +150,7 @@ def test_a_file_of_words(clients: list[deepl.DeepLClient]) -> None:
     found = [[(run.text, run.bold) for run in each.runs] for each in docx.Document(got).paragraphs]
     assert found[0] == [("か", None)]
     assert "".join(text for text, _ in found[1]).startswith("A")
-    with pytest.raises(deepl.DeepLException, match=r"is no \.docx"):
+    with pytest.raises(deepl.DeepLException, match=r"is not a valid \.docx"):
         send(clients[0], "か", "か.docx")
 
 
@@ -209,10 +209,10 @@ def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], cli
     ("content", "name", "members", "problem"),
     [
         ("a", "a.pdf", {}, "files that end with .pdf are not translated"),
-        ("a", "README", {}, "whose names say not what they are"),
+        ("a", "README", {}, "whose names have no extension"),
         (b"\x82\xa9", "a.txt", {}, "is not in UTF-8: byte 0"),
         ("か".encode("iso-2022-jp"), "a.txt", {}, "is not in UTF-8, but in ISO-2022"),
-        ("a", "a.txt", {"output_format": "html"}, "a file is translated into its own format"),
+        ("a", "a.txt", {"output_format": "html"}, "a file can only be translated into its own format"),
         ("a", "a.txt", {"source_lang": "FR"}, "no model serves fr-en-us"),
         ("a", "a.txt", {"formality": "more"}, "formality"),
         ("a", "a.txt", {"extra_body_parameters": {"style": "x"}}, "style"),

@@ -252,9 +252,9 @@ def test_a_file_has_what_is_known(
 @pytest.mark.parametrize(
     ("memory", "detail"),
     [
-        ("か。", "memory: line 1 is no source and target with a tab between"),
+        ("か。", "memory: line 1 is not a source and a target separated by a tab"),
         ("か。\t", "memory: entry 0, target: String should have at least 1 character"),
-        ("<html/>", "memory: is no TMX: its first element is another one"),
+        ("<html/>", "memory: is not TMX: its root element is another one"),
         (TMX.replace("ja", "fr"), "memory: has no unit in both ja and en; the languages in it are en-us, fr"),
         ("か。\tx\n" * 4, "the memory has more than 3 segments, which is the maximum"),
         (f"か。\t{'x' * 21}", "translation 0 of the memory has 21 characters; at most 20 are accepted"),

@@ -202,7 +202,7 @@ def test_what_context_has_changed(page: Page, replica: Replica) -> None:
     page.goto(replica.url)
     translate(page, "one.\ntwo.\n---\n")
     page.locator(".translation span").nth(1).click()
-    expect(page.locator(".about")).to_contain_text("two. — read after 1 preceding sentence.")
+    expect(page.locator(".about")).to_contain_text("two. — translated with 1 preceding sentence.")
     expect(page.locator("#text output")).to_have_text(re.compile(r"^2 sentences, \d+\.\d s$"))
     table = page.locator(".differences")
     for _ in range(2):
@@ -285,7 +285,7 @@ def test_text_that_is_dragged(page: Page, replica: Replica) -> None:
     """Dragged text moves to where it is dropped, from one field to another."""
     page.goto(replica.url)
     page.get_by_text("Terms", exact=True).click()
-    source, terms = page.get_by_label("Document"), page.get_by_label("A term on each line")
+    source, terms = page.get_by_label("Document"), page.get_by_label("One term per line")
     source.fill("one two")
     source.dblclick(position={"x": 20, "y": 20})
     source.drag_to(terms, source_position={"x": 20, "y": 20}, target_position={"x": 40, "y": 20})
@@ -379,13 +379,13 @@ def test_terms(page: Page, replica: Replica) -> None:
     """Terms apply to the next translation, with either equals sign; half a term is an error, and nothing is sent."""
     page.goto(replica.url)
     page.get_by_text("Terms", exact=True).click()
-    page.get_by_label("A term on each line").fill("one")
+    page.get_by_label("One term per line").fill("one")
     translate(page, "one two.")
-    expect(page.get_by_role("alert")).to_contain_text("The term “one” is no pair")
-    page.get_by_label("A term on each line").fill("one = seven\n")
+    expect(page.get_by_role("alert")).to_contain_text("“one” is not a term")
+    page.get_by_label("One term per line").fill("one = seven\n")
     translate(page, "one two.")
     expect(page.locator(".translation")).to_have_text("SEVEN TWO.")
-    page.get_by_label("A term on each line").fill("one＝eight")
+    page.get_by_label("One term per line").fill("one＝eight")
     translate(page, "one two.")
     expect(page.locator(".translation")).to_have_text("EIGHT TWO.")
 
@@ -661,7 +661,7 @@ def test_models_that_come_and_go(page: Page, replicas: Replicas, redis_server: R
         assert client.post("/v1/models", json={"bundle": "two"}).status_code == 200
         assert client.delete("/v1/models/one").status_code == 204
     translate(page, "one.")
-    expect(page.get_by_role("alert")).to_contain_text("The model one is not served any more")
+    expect(page.get_by_role("alert")).to_contain_text("The model one is no longer served")
     expect(page.get_by_label("Languages").locator("option")).to_have_text(["Japanese → en-abc"])
     translate(page, "one.")
     expect(page.locator(".translation")).to_have_text("ONE.")

@@ -55,14 +55,14 @@ class BertShape:
             raise ConfigError(f"the config of this BERT lacks {min(absent)}")
         activation = _ACTIVATIONS.get(config["hidden_act"])
         if activation is None:
-            raise ConfigError(f"the activation {config['hidden_act']!r} of this BERT is not offered")
+            raise ConfigError(f"the activation {config['hidden_act']!r} of this BERT is not supported")
         sizes = {ours: config[theirs] for ours, theirs in _SIZES.items()}
         vocabulary, positions, epsilon = (config[name] for name in _NUMBERS)
         try:
             layers = BackboneConfig(**sizes, activation=activation, norm="post")
             return cls(layers, int(vocabulary), int(positions), float(epsilon))
         except (TypeError, ValueError) as error:
-            raise ConfigError(f"the config of this BERT has a value that is not offered: {error}") from None
+            raise ConfigError(f"the config of this BERT has a value that is not supported: {error}") from None
 
     def config(self) -> dict[str, Any]:
         """Return the config that `of` reads."""

@@ -47,7 +47,7 @@ def check_looks(weight: int) -> None:
         InvalidInputError: they are too many.
     """
     if weight > _MOST_LOOKS_BYTES:
-        raise InvalidInputError(f"file: says in more than {_MOST_LOOKS_BYTES} bytes how its text looks")
+        raise InvalidInputError(f"file: has more than {_MOST_LOOKS_BYTES} bytes of text formatting")
 
 
 def check_tabs(tabs: int) -> None:

@@ -40,9 +40,9 @@ def parsed(name: str, content: bytes, suffix: str) -> _Element:
     except (etree.XMLSyntaxError, ValueError) as error:
         raise InvalidInputError(f"file: {name} is damaged, or encrypted: {error}") from None
     if root.getroottree().docinfo.doctype:
-        raise InvalidInputError(f"file: {name} is damaged: it has declarations of its own")
+        raise InvalidInputError(f"file: {name} is damaged: it has a DTD")
     if root.tag.startswith(_STRICT):
-        raise InvalidInputError(f"file: is Strict Open XML: save it as a common {suffix}")
+        raise InvalidInputError(f"file: is Strict Open XML: save it as an ordinary {suffix}")
     return root
 
 

@@ -79,7 +79,7 @@ class Scan:
         self._depth += 1
         if self._depth > _DEEPEST or len(self._names) > _MOST_NAMES:
             raise InvalidInputError(
-                f"file: has more than {_MOST_NAMES} kinds of elements, or {_DEEPEST} in one another"
+                f"file: has more than {_MOST_NAMES} kinds of elements, or nests them more than {_DEEPEST} deep"
             )
         if (begin := self._begins[name]) is not None:
             begin(attributes)
@@ -206,4 +206,4 @@ class _Actions(dict[str, Callable[P, None] | None], Generic[P]):
 
 
 def _refuse(_name: str, _system: str | None, _public: str | None, _declares: int) -> None:
-    raise InvalidInputError("file: is damaged: a part has declarations of its own")
+    raise InvalidInputError("file: is damaged: a part has a DTD")

@@ -215,13 +215,13 @@ def with_scales_of_floats(stored: Stored) -> None:
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        (without_scales, f"{MATRIX} is no matrix in int8 with a scale for each row"),
-        (with_too_few_scales, f"{MATRIX} is no matrix in int8 with a scale for each row"),
-        (with_one_scale, f"{MATRIX} is no matrix in int8 with a scale for each row"),
-        (with_integers_as_scales, f"{MATRIX} is no matrix in int8 with a scale for each row"),
-        (with_a_vector_in_int8, f"{VECTOR} is no matrix in int8 with a scale for each row"),
-        (with_a_number_in_int8, f"{VECTOR} is no matrix in int8 with a scale for each row"),
-        (with_longer_integers, f"{MATRIX} is no matrix in int8 with a scale for each row"),
+        (without_scales, f"{MATRIX} is not an int8 matrix with a scale for each row"),
+        (with_too_few_scales, f"{MATRIX} is not an int8 matrix with a scale for each row"),
+        (with_one_scale, f"{MATRIX} is not an int8 matrix with a scale for each row"),
+        (with_integers_as_scales, f"{MATRIX} is not an int8 matrix with a scale for each row"),
+        (with_a_vector_in_int8, f"{VECTOR} is not an int8 matrix with a scale for each row"),
+        (with_a_number_in_int8, f"{VECTOR} is not an int8 matrix with a scale for each row"),
+        (with_longer_integers, f"{MATRIX} is not an int8 matrix with a scale for each row"),
         (with_scales_of_floats, f"the weights do not fit the model: only one of them has {SCALES}"),
     ],
 )

@@ -73,7 +73,7 @@ def test_a_compressed_file_of_another_name_is_refused(tmp_path: Path) -> None:
     """Otherwise its compressed bytes would be read as lines."""
     path = tmp_path / "x.ja"
     path.write_bytes(gzip.compress(b"a\n"))
-    assert str(error_of(path)) == f"{path}: is compressed by gzip: let its name end in .gz"
+    assert str(error_of(path)) == f"{path}: is compressed with gzip: rename it to end in .gz"
 
 
 def test_gzip_and_plain_files_mix(tmp_path: Path) -> None:

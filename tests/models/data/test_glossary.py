@@ -134,11 +134,11 @@ def test_terms_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("寺\ttemple\n寺 temple\n", "terms.tsv:2: is no source and target with a tab between"),
-        ("\ttemple\n", "terms.tsv:1: is no source"),
-        ("寺\t \n", "terms.tsv:1: is no source"),
-        ("寺\ttemple\ttera\n", "terms.tsv:1: is no source"),
-        ("寺\ttemple\n\n寺\ttera\n", "terms.tsv:3: has the source of a line before it"),
+        ("寺\ttemple\n寺 temple\n", "terms.tsv:2: is not a source and a target separated by a tab"),
+        ("\ttemple\n", "terms.tsv:1: is not a source and a target"),
+        ("寺\t \n", "terms.tsv:1: is not a source and a target"),
+        ("寺\ttemple\ttera\n", "terms.tsv:1: is not a source and a target"),
+        ("寺\ttemple\n\n寺\ttera\n", "terms.tsv:3: has the same source as an earlier line"),
     ],
 )
 def test_a_line_that_is_no_term_is_named(tmp_path: Path, text: str, said: str) -> None:

@@ -95,10 +95,10 @@ def test_old_and_named_spaces_are_read() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is no TMX: "),
-        (b"cat\tneko", "is no TMX: "),
-        (b"<html/>", "is no TMX: its first element is another one"),
-        (tmx(unit(ja="猫", en="cat"))[:-20], "is no TMX: "),
+        (b"", "is not TMX: "),
+        (b"cat\tneko", "is not TMX: "),
+        (b"<html/>", "is not TMX: its root element is another one"),
+        (tmx(unit(ja="猫", en="cat"))[:-20], "is not TMX: "),
         (f"<tmx xmlns:a='{'a' * 257}'/>".encode(), "has a namespace whose name is longer than 256 characters"),
         (
             tmx(unit(de="Katze", fr="chat"), unit(de="Hund", ja="犬")),
@@ -121,7 +121,7 @@ def test_entities_are_nobodys_words() -> None:
     content = tmx(unit(ja="猫", en="c&e1;at")).decode().partition("?>")[2]
     assert read(f'<!DOCTYPE tmx [<!ENTITY e1 "lol">]>{content}'.encode()) == [("猫", "cat")]
     bomb = "".join(f'<!ENTITY e{n} "{f"&e{n + 1};" * 10}">' for n in range(1, 10))
-    with pytest.raises(DataError, match="is no TMX: "):
+    with pytest.raises(DataError, match="is not TMX: "):
         read(f'<!DOCTYPE tmx [<!ENTITY e10 "lol">{bomb}]>{content}'.encode())
 
 
@@ -139,5 +139,5 @@ def test_files_of_lines_and_packed_ones(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none\.tmx: no such file"):
         read_memory(tmp_path / "none.tmx", JA_EN)
     lines.write_text("猫\tcat\n犬\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"memory\.tsv:2: is no source and target with a tab between"):
+    with pytest.raises(DataError, match=r"memory\.tsv:2: is not a source and a target separated by a tab"):
         read_memory(lines, JA_EN)

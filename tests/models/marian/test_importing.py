@@ -342,7 +342,7 @@ def _with_code(folder: Path) -> None:
     [
         (_as_marian_publishes_it, "in Marian's own format .*, with config.json"),
         (lambda folder: (folder / "config.json").unlink(), "config.json: cannot be read"),
-        (_write("config.json", b"{"), "is no Marian model that can be imported"),
+        (_write("config.json", b"{"), "is not a Marian model that can be imported"),
         (_change_json("config.json", model_type="bert"), "model_type: Input should be 'marian'"),
         (_change_json("config.json", normalize_before=True), "normalize_before: Input should be False"),
         (_change_json("config.json", decoder_ffn_dim=24), "encoder and decoder have layers of different sizes"),

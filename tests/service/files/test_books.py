@@ -124,7 +124,7 @@ def test_elements_with_prefixes() -> None:
 @pytest.mark.parametrize(
     ("parts", "problem"),
     [
-        ({"container": None}, "it does not hold what such a file does"),
+        ({"container": None}, "it lacks what such a file contains"),
         ({"container": "<container/>"}, "it does not list its pages"),
         ({"container": "<container>"}, "META-INF/container.xml is damaged"),
         ({"book": None}, "it does not list its pages"),
@@ -146,5 +146,5 @@ def test_what_is_no_book_is_refused(parts: dict[str, str | bytes | None], proble
     """The error says what is wrong."""
     with pytest.raises(InvalidInputError, match=problem):
         html_of(book(**parts))
-    with pytest.raises(InvalidInputError, match=r"is no \.epub"):
+    with pytest.raises(InvalidInputError, match=r"is not a valid \.epub"):
         html_of(b"PK")

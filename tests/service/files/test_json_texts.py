@@ -251,13 +251,13 @@ def test_byte_order_mark() -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b'{"a": "x",}', "file: is no JSON from line 1, column 11 on"),
-        (b'{\n"a"}', "file: is no JSON from line 2, column 4 on"),
-        (b"", "file: is no JSON from line 1, column 1 on"),
-        (b'["x" // y\n]', "file: is no JSON from line 1, column 6 on"),
-        (b"[" * 65 + b"]" * 65, "file: is nested more than 64 deep"),
-        (b"[" * 100_000, "file: is nested more than 64 deep"),
-        (b'[\n"x \\ud83d"]', "file: line 2 has half a character (\\ud800 to \\udfff)"),
+        (b'{"a": "x",}', "file: is not valid JSON from line 1, column 11 on"),
+        (b'{\n"a"}', "file: is not valid JSON from line 2, column 4 on"),
+        (b"", "file: is not valid JSON from line 1, column 1 on"),
+        (b'["x" // y\n]', "file: is not valid JSON from line 1, column 6 on"),
+        (b"[" * 65 + b"]" * 65, "file: is nested more than 64 levels deep"),
+        (b"[" * 100_000, "file: is nested more than 64 levels deep"),
+        (b'[\n"x \\ud83d"]', "file: line 2 has half of a surrogate pair (\\ud800 to \\udfff)"),
         (b'"\xff"', "file: is not in UTF-8: byte 1"),
     ],
 )

@@ -170,7 +170,7 @@ def test_another_program_reads_it() -> None:
 @pytest.mark.parametrize("content", [b"", b"PK", b"a,b"])
 def test_what_is_no_workbook_is_refused(content: bytes) -> None:
     """The error says what kind of file it is not."""
-    with pytest.raises(InvalidInputError, match=r"file: is no \.ods"):
+    with pytest.raises(InvalidInputError, match=r"file: is not a valid \.ods"):
         html_of(content)
 
 

@@ -236,10 +236,10 @@ def test_words_in_another_order_keep_what_is_around_them() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"text", "is no XLIFF: "),
-        (b"<a/>", "is no XLIFF of version 1.x or 2.0 to 2.2"),
-        (b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "has declarations of its own"),
-        (b"<!DOCTYPE a [<!ELEMENT a ANY>]><a/>", "has declarations of its own"),
+        (b"text", "is not XLIFF: "),
+        (b"<a/>", "is not XLIFF of version 1.x or 2.0 to 2.2"),
+        (b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "declares its own elements or entities"),
+        (b"<!DOCTYPE a [<!ELEMENT a ANY>]><a/>", "declares its own elements or entities"),
         (b"<a>" + b"<b/>" * 500_001 + b"</a>", "has more than 500000 tags"),
         (b"<a xmlns:b='" + b"b" * 257 + b"'><b:c/></a>", "a namespace whose name is longer than 256 characters"),
         (b"<a " + b" ".join(b"a%d=''" % n for n in range(201)) + b"/>", "an element with more than 200 attributes"),

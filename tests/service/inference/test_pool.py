@@ -232,7 +232,7 @@ async def test_worker_that_has_grown_is_replaced_after_its_batch(stand_in_bundle
 async def test_worker_that_is_too_large_from_the_beginning_is_refused(stand_in_bundle: Path) -> None:
     """It would have to be replaced after every batch; the error tells how much it holds and may hold."""
     pool = WorkerPool(partial(Worker.start, command(stand_in_bundle)), 1, Metrics(), most_memory=2**20)
-    with pytest.raises(BundleError, match=r"holds [0-9]+ MiB with it, of 1 that ANTECEDENT_WORKER_MEMORY_MIB allows"):
+    with pytest.raises(BundleError, match=r"needs [0-9]+ MiB for it, but ANTECEDENT_WORKER_MEMORY_MIB allows only 1"):
         await pool.open()
     assert pool.alive == 0
 

@@ -217,7 +217,7 @@ async def test_files_that_are_no_certificates(tmp_path: Path) -> None:
     certificate, key = _certificate(tmp_path, "ours")
     _, another = _certificate(tmp_path, "another")
     wrong = {
-        "CA_FILE: .*nothing.pem: no CA certificate": Security(ca_file=nothing),
+        "CA_FILE: .*nothing.pem: contains no CA certificate": Security(ca_file=nothing),
         "CERTIFICATE_FILE: .*nothing.pem: no certificate": Security(certificate_file=nothing),
         "CERTIFICATE_FILE: .*ours.pem: no certificate": Security(certificate_file=certificate),
         "CERTIFICATE_FILE: .*KEY_VALUES_MISMATCH": Security(certificate_file=certificate, key_file=another),

@@ -122,7 +122,7 @@ def test_a_foreign_model_is_refused(copy: Path, values: dict[str, Any], message:
 def test_an_activation_that_is_not_offered_is_named(bert: Path, tmp_path: Path) -> None:
     """The error also names the folder."""
     folder = with_activation(bert, "mish", tmp_path / "copy")
-    with pytest.raises(ConfigError, match="copy: the activation 'mish' of this BERT is not offered"):
+    with pytest.raises(ConfigError, match="copy: the activation 'mish' of this BERT is not supported"):
         _ = open_bert(folder).model
 
 
@@ -134,7 +134,7 @@ def test_what_a_bundle_says_of_its_bert_is_checked(bert: Path) -> None:
         with pytest.raises(ConfigError, match=f"lacks {name}"):
             BertShape.of({key: value for key, value in shape.config().items() if key != name})
     for value in ({"num_attention_heads": 5}, {"vocab_size": "many"}):
-        with pytest.raises(ConfigError, match="a value that is not offered"):
+        with pytest.raises(ConfigError, match="a value that is not supported"):
             BertShape.of(shape.config() | value)
 
 

@@ -188,12 +188,12 @@ def test_a_file_of_something_else_is_refused() -> None:
     written = BytesIO()
     with ZipFile(written, "w") as archive:
         archive.writestr("word/document.xml", "<a/>")
-    with pytest.raises(InvalidInputError, match=r"is no \.pptx"):
+    with pytest.raises(InvalidInputError, match=r"is not a valid \.pptx"):
         html_of(written.getvalue())
     for many in ("\t", "&#9;"):
         with pytest.raises(InvalidInputError, match="more than 100000 tabs"):
             html_of(file(run(many * 100_001)))
-    with pytest.raises(InvalidInputError, match=r"Strict Open XML: save it as a common \.pptx"):
+    with pytest.raises(InvalidInputError, match=r"Strict Open XML: save it as an ordinary \.pptx"):
         html_of(file(**{"slides/slide2.xml": '<s xmlns="http://purl.oclc.org/ooxml/presentationml/main"/>'}))
 
 
