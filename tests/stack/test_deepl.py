@@ -239,7 +239,7 @@ def test_languages_and_usage_are_asked_for_with_post_too(server: Replica) -> Non
     ("parameters", "said"),
     [
         ({"tag_handling": "markdown"}, "tag_handling: Input should be"),
-        ({"ignore_tags": "b"}, "ignore_tags and the like need tag_handling"),
+        ({"ignore_tags": "b"}, "ignore_tags, splitting_tags and non_splitting_tags need tag_handling"),
         ({"style_rule": "a-style"}, "style_id: unknown member"),
         ({"formality": "more"}, "formality: Input should be"),
         ({"source_lang": "FR"}, "no model serves fr-en-us; available: ja-en"),

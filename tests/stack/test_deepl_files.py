@@ -426,7 +426,7 @@ def test_refused_files_cost_no_sentences(replicas: Replicas, mortal_redis: Redis
     with closing(deepl.Translator("any", server_url=replica.url)) as client:
         send(client, "か。")
         for _ in range(4):
-            with pytest.raises(deepl.TooManyRequestsException, match="more than 1 files"):
+            with pytest.raises(deepl.TooManyRequestsException, match="at most 1 files"):
                 send(client, "か。")
 
 
