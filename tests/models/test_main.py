@@ -463,7 +463,7 @@ def test_results_and_figures_have_files_of_their_own(bundle: Path, corpus: tuple
     for option in ("--out", "--json"):
         done = run(*asked, option, corpus[1])
         assert (done.returncode, corpus[1].read_text()) == (2, kept)
-        assert f"{option} names {corpus[1]}, which is read" in " ".join(done.stderr.replace("│", "").split())
+        assert f"{option} names {corpus[1]}, which is an input" in " ".join(done.stderr.replace("│", "").split())
     done = run_alone(*asked, "--out", "/dev/stdout", "--json", "/dev/stdout")
     assert done.returncode == 0, done.stderr
 

@@ -270,7 +270,7 @@ def test_there_may_be_so_many(clients: list[deepl.DeepLClient], tmp_path: Path) 
     """Downloaded files make room, but can still be downloaded again."""
     gate = tmp_path / "gate"
     handles = [send(clients[0], text) for text in ("か。", "き。", f"wait-for:{gate}")]
-    with pytest.raises(deepl.TooManyRequestsException, match="more than 3 files"):
+    with pytest.raises(deepl.TooManyRequestsException, match="at most 3 files"):
         send(clients[0], "け。")
     with pytest.raises(deepl.DocumentNotReadyException):
         clients[0].translate_document_download(handles[2])
