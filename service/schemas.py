@@ -205,7 +205,7 @@ class Alternative(Body):
 
     translation: str
     score: float
-    """As for the translation. Alternatives are in the order of the search, which favours longer ones than scores do."""
+    """As for the translation. Alternatives are in the order of the search, which favours length more than scores do."""
 
 
 class TranslatedSentence(Body):
@@ -228,7 +228,7 @@ class DocumentAnswer(Body):
     id: str
     model: str
     text: str
-    """The translations, with the white space and list markers of the text; one per line if `sentences` were sent."""
+    """The translations, with the white space and list markers of the original; one per line for `sentences`."""
     sentences: list[TranslatedSentence]
 
 
@@ -305,7 +305,7 @@ class FileInfo(Body):
     sentences: int
     """How many sentences the file has."""
     translated: int
-    """How many of them are translated. If a file has to be started again, this begins at 0 again."""
+    """How many of them are translated; 0 again if the file has to be started again."""
     seconds_remaining: int | None
     """Estimated time left, judging by the sentences translated so far; null before the first, and at the end."""
     problem: FileProblem | None

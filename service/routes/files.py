@@ -125,7 +125,7 @@ async def send_file(
 async def list_files(who: CallerDep, parts: ServicesDep) -> FileList:
     """All files that the tenant has sent here and not deleted, until they expire: a way to find ids that were lost.
 
-    Of the files that were fetched or have failed, there may be only the last 1000.
+    Of the files that were fetched or have failed, only the last 1000 may be listed.
     """
     found = await parts.files.all(who.tenant)
     return FileList(files=[_info(key, state) for key, state in found if not state.file.secret])
@@ -139,7 +139,7 @@ async def list_files(who: CallerDep, parts: ServicesDep) -> FileList:
     responses=problems(*BY_KEY, *_BY_FILE),
 )
 async def read_file(key: KeyDep, request: Request, parts: ServicesDep, wait_seconds: WaitSeconds = 0) -> FileInfo:
-    """With `wait_seconds`, the answer comes when the file is translated or has failed, or else after that time."""
+    """With `wait_seconds`, the answer waits until the file is translated or has failed, but no longer than that."""
     return _info(key, await _settled(key, request, parts, wait_seconds))
 
 
@@ -154,9 +154,9 @@ async def read_file(key: KeyDep, request: Request, parts: ServicesDep, wait_seco
 async def read_translation(
     key: KeyDep, request: Request, parts: ServicesDep, wait_seconds: WaitSeconds = 0
 ) -> Response:
-    """It can be fetched again for ten minutes, but no longer counts as one of the files that a tenant may have.
+    """Once fetched, it can be fetched again for ten minutes, but no longer counts towards `max_files`.
 
-    With `wait_seconds`, the answer comes when the file is translated or has failed, or else after that time.
+    With `wait_seconds`, the answer waits until the file is translated or has failed, but no longer than that.
     """
     state = await _settled(key, request, parts, wait_seconds)
     return await attached(request, parts.files, key, state, _BYTES)
