@@ -29,6 +29,6 @@ def room_for_batches(settings: TrainingConfig, device: torch.device) -> Iterator
         ):
             raise
         raise ConfigError(
-            f"training.batch_tokens is {settings.batch_tokens}: {device} has no memory for such a batch; make it"
-            f" smaller, and training.accumulation, which is {settings.accumulation}, larger for as much in an update"
+            f"training.batch_tokens is {settings.batch_tokens}: {device} has too little memory for such a batch; lower"
+            f" it, and raise training.accumulation, now {settings.accumulation}, to keep as much in an update"
         ) from None

@@ -131,7 +131,7 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     assert figures(tmp_path / "json") == found | {"own": True}, "of a model that reads no translations"
     done = run("table", tmp_path / "json")
     assert done.returncode == 2
-    assert "is of contrast --own" in done.stderr
+    assert "is from contrast --own" in done.stderr
     done = run("contrast", bundle, *sets, "--own", "--rule", "group")
     assert done.returncode == 2
     assert "--own needs --rule last" in done.stderr

@@ -9,7 +9,7 @@ from models.training.memory import room_for_batches
 
 SETTINGS = TrainingConfig(step="sentence", updates=1, batch_tokens=32_000, accumulation=2)
 CPU = torch.device("cpu")
-SAID = r"^training\.batch_tokens is 32000: cpu has no memory .* training\.accumulation, which is 2, larger"
+SAID = r"^training\.batch_tokens is 32000: cpu has too little memory .* raise training\.accumulation, now 2,"
 
 
 def test_what_the_device_has_no_memory_for() -> None:
