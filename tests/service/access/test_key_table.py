@@ -12,6 +12,7 @@ from service.errors import KeyStorageError, StoreUnavailableError
 from service.store.commands import Commands
 from service.store.connection import connect
 from service.telemetry.metrics import Metrics
+from tests.support.commands import until_served
 from tests.support.keys import made
 from tests.support.lossy_redis import LossyRedis
 from tests.support.servers import RedisServer
@@ -88,8 +89,8 @@ async def test_redis_that_holds_something_else(table: KeyTable, mortal_redis: Re
         await table.read()
 
 
-async def test_redis_that_is_away(table: KeyTable, mortal_redis: RedisServer) -> None:
-    """Every operation reports that Redis is unavailable."""
+async def test_redis_that_is_away(table: KeyTable, mortal_commands: Commands, mortal_redis: RedisServer) -> None:
+    """Every operation reports that Redis is unavailable; once it is back, the keys are as they were."""
     record = made("acme")[1]
     await table.add(record)
     mortal_redis.kill()
@@ -97,6 +98,10 @@ async def test_redis_that_is_away(table: KeyTable, mortal_redis: RedisServer) ->
         with pytest.raises(StoreUnavailableError):
             await operation
     mortal_redis.start()
+    await until_served(mortal_commands)
+    found = await table.read()
+    assert found is not None
+    assert found.records == {record.id: record}
 
 
 async def test_revocation_whose_reply_is_lost_is_one(mortal_redis: RedisServer) -> None:
