@@ -476,12 +476,14 @@ def test_headers_stay_that_queries_refer_to() -> None:
 
 
 def test_formulas_are_computed_anew() -> None:
-    """Stored results stem from the old texts, so Excel is told to recalculate when it opens the file."""
+    """Stored results stem from the old texts, so Excel is told to recalculate them, but only if there are any."""
     formula = '<c t="str"><f>A1</f><v>か</v></c>'
     content = file(sheet(inline("<t>か</t>") + formula))
     written = part(with_translation(content, "<p>A</p>"), "xl/workbook.xml")
     assert '</sheets><calcPr fullCalcOnLoad="1"/></workbook>' in written
     assert formula in part(with_translation(content, "<p>A</p>"), SHEET)
+    without = file(sheet(inline("<t>か</t>")))
+    assert part(with_translation(without, "<p>A</p>"), "xl/workbook.xml") == part(without, "xl/workbook.xml")
 
 
 def test_a_translation_may_be_too_long_for_a_cell() -> None:

@@ -227,10 +227,12 @@ def test_what_somebody_has_locked_stays() -> None:
 
 
 def test_words_in_another_order_keep_what_is_around_them() -> None:
-    """Elements move with their words; one that the translation has no place for comes last."""
+    """Elements move with their words; one without a place comes last, and none comes twice, as ids must not."""
     content = old('<source>x <g id="1">y</g><x id="2"/><ph id="3">c</ph></source>')
     (found,) = units(with_translation(content, '<a id="0">Y</a> X<img id="2">'))
     assert found.endswith('<g id="1">Y</g> X<ph id="3">c</ph><x id="2"/></target>')
+    (found,) = units(with_translation(content, '<a id="0">Y</a> X<img id="2"><a id="0">Z</a><img id="2">'))
+    assert found.endswith('<g id="1">Y</g> X<ph id="3">c</ph>Z<x id="2"/></target>')
 
 
 @pytest.mark.parametrize(

@@ -493,12 +493,14 @@ PIECES = st.recursive(
 
 @given(st.lists(PIECES, max_size=6).map("".join))
 def test_any_paragraph_comes_back(paragraph: str) -> None:
-    """Its text and its objects, in order."""
+    """Its text and its objects, in order, in looks that it had before."""
     content = file(run("か"), paragraph)
     again = with_translation(content, html_of(content))
     assert html_of(again) == html_of(content)
     texts = ["".join(_root(each).itertext(f"{W}t")) for each in (content, again)]
     assert texts[0] == texts[1]
+    looks = [{etree.tostring(look, method="c14n") for look in _root(each).iter(f"{W}rPr")} for each in (content, again)]
+    assert looks[1] <= looks[0]
     for name in ("drawing", "fldChar", "br", "bookmarkStart"):
         counts = [len(list(_root(each).iter(f"{W}{name}"))) for each in (content, again)]
         assert counts[0] == counts[1]
