@@ -78,16 +78,25 @@ async def test_each_sentence_comes_back(stand_in_bundle: Path) -> None:
 
 
 async def test_process_that_cannot_be_started(stand_in_bundle: Path) -> None:
-    """If the machine has no resources to start a process, the error says so."""
-    asked = command(stand_in_bundle)
-    most, hardest = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hardest))
-    try:
-        failed = await asyncio.gather(Worker.start(asked), return_exceptions=True)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hardest))
-    assert isinstance(failed[0], BundleError)
-    assert "Too many open files" in str(failed[0])
+    """If the machine has too few resources to start a process, the error says so, and nothing is left."""
+    asked, before = command(stand_in_bundle), (_open_files(), children(os.getpid()))
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = [number for number in range(1000) if number not in before[0]]
+    for limit in free:  # one more file each time
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limits[1]))
+        (made,) = await asyncio.gather(Worker.start(asked), return_exceptions=True)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        if isinstance(made, Worker):
+            await made.stop()
+            break
+        assert isinstance(made, BundleError)
+        assert "Too many open files" in str(made)
+        assert (_open_files(), children(os.getpid())) == before
+    assert limit > free[0]
+
+
+def _open_files() -> set[int]:
+    return {int(file.name) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()}
 
 
 async def test_bundle_that_cannot_be_served_is_reported_in_the_workers_words(tmp_path: Path) -> None:
