@@ -34,13 +34,16 @@ def test_every_metric_is_documented_and_nothing_else(metrics: Metrics) -> None:
 
 
 def test_names_follow_the_conventions(metrics: Metrics) -> None:
-    """Names have a prefix and base units written out, and do not already end in `_total`."""
+    """Names have a prefix and base units written out; those of counters, and no others, are shown with `_total`."""
     for family in metrics.registry.collect():
         assert re.fullmatch(r"(antecedent|process)(_[a-z]+)+", family.name)
         assert not re.search(r"_(ms|millis|milliseconds|minutes|kb|mb|mib|percent)(_|$)", family.name)
         assert not family.name.endswith("_total")
         if family.type == "histogram":
             assert family.name.endswith(("_seconds", "_sentences", "_characters"))
+    shown = re.findall(r"^# TYPE (\w+) (\w+)$", metrics.render().decode(), re.MULTILINE)
+    assert {kind for name, kind in shown if name.endswith("_total")} == {"counter"}
+    assert all(name.endswith("_total") for name, kind in shown if kind == "counter")
 
 
 def test_workers_are_looked_up_when_the_metrics_are_read(metrics: Metrics) -> None:
