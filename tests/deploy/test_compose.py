@@ -79,10 +79,13 @@ def test_redis_is_reached_by_the_service_alone() -> None:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_settings_exist(file: str) -> None:
-    """Every variable with the service's prefix is one of its settings."""
+def test_settings_exist(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every variable with the service's prefix is one of its settings, and together they are valid."""
     ours = {name.removeprefix(PREFIX).lower(): value for name, value in _own(file).items()}
     assert ours.keys() <= Settings.model_fields.keys()
+    for name, value in (_own(FILES[0]) | _own(file)).items():
+        monkeypatch.setenv(name, str(value))
+    assert Settings().model_fields_set >= ours.keys()
 
 
 def test_gpu_is_used_as_in_kubernetes() -> None:
