@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import psutil
 import pytest
 import redis
 
@@ -58,13 +59,18 @@ def _with(moved: Mapping[str, str], text: str) -> str:
 
 
 def test_redis_keeps_what_it_has_and_asks_for_the_password(trial_redis: redis.Redis) -> None:
-    """It persists data, evicts nothing, and requires the password, which is not visible in its command line."""
+    """It persists data, evicts nothing, and requires the password, which no process shows."""
     wanted = {"appendonly": "yes", "maxmemory-policy": "noeviction", "maxmemory": str(512 * 2**20)}
     assert {name: trial_redis.config_get(name)[name] for name in wanted} == wanted
     with redis.Redis(port=_port(trial_redis)) as stranger, pytest.raises(redis.AuthenticationError):
         stranger.ping()
-    shown = Path(f"/proc/{trial_redis.info()['process_id']}/cmdline").read_text()
-    assert PASSWORD not in shown
+    assert trial_redis.info()["process_id"] in [process.pid for process in psutil.Process().children(recursive=True)]
+    _check_no_process_shows_the_password()
+
+
+def _check_no_process_shows_the_password() -> None:
+    for process in psutil.Process().children(recursive=True):
+        assert PASSWORD not in " ".join([*process.cmdline(), *process.environ().values()])
 
 
 def _port(client: redis.Redis) -> int:
@@ -94,7 +100,7 @@ def service(replicas: Replicas, settings: dict[str, str]) -> Replica:
 
 
 def test_service_is_what_the_manifests_say(service: Replica, settings: dict[str, str]) -> None:
-    """The service starts, answers every probe and Prometheus, and translates for a new key."""
+    """The service starts, answers every probe and Prometheus, translates for a new key, and hides Redis's password."""
     manifests = render(MANIFESTS)
     (container,) = service_pod(manifests).containers
     made = subprocess.run(  # as `kubectl exec deploy/antecedent -- python -m service.keys create` does
@@ -113,6 +119,7 @@ def test_service_is_what_the_manifests_say(service: Replica, settings: dict[str,
         client.headers["Authorization"] = f"Bearer {made.stdout.split()[-1]}"
         eventually(lambda: translate(client, "彼女は来た。").status_code == 200, "the key is known")
         assert say(client, begin(client), "彼女は来た。").json()["position"] == 0
+        _check_no_process_shows_the_password()
     assert service.end() == 0
 
 
