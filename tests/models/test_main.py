@@ -167,7 +167,7 @@ def test_cxmi_wants_context(bundle: Path, corpus: tuple[Path, Path], tmp_path: P
 
 
 def test_cxmi_leaves_out_what_training_leaves_out(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """Lines that cannot be used are an error, but with --skip-bad they are left out and counted."""
+    """Lines that cannot be used are an error, but with --skip-bad they are named, and have no number in the file."""
     sides = [tmp_path / "x", tmp_path / "y"]
     for side, given, more in zip(sides, corpus, (b"\xff\n", b"kao\n"), strict=True):
         side.write_bytes(given.read_bytes() + more)
@@ -175,7 +175,10 @@ def test_cxmi_leaves_out_what_training_leaves_out(bundle: Path, corpus: tuple[Pa
     assert run("cxmi", bundle, *both).returncode == 2
     done = run("cxmi", bundle, *both, "--skip-bad")
     assert done.returncode == 0, done.stderr
-    assert "1 pairs of lines were left out" in done.stderr
+    bad = len(corpus[0].read_bytes().splitlines()) + 1
+    assert f"1 pairs of lines were left out\n  {sides[0]}:{bad}: " in done.stderr
+    gains = (tmp_path / "gains").read_text(encoding="utf-8").split()
+    assert len(gains) == sum(len(document.sentences) for document in documents(3))
 
 
 def test_cxmi_of_sentences_whose_translation_matches(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:

@@ -37,8 +37,11 @@ def test_batches_are_as_large_as_those_of_the_service() -> None:
 
 
 def test_what_cannot_be_loaded_is_told_in_a_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """One error says what is wrong with the bundle; the worker processes print no tracebacks."""
+    """One error says what is wrong with the bundle or the device; the worker processes print no tracebacks."""
     with pytest.raises(LoadTestError, match="none"), direct_workers(2, tmp_path / "none", "cpu"):
+        pass
+    made = make_bundle(tmp_path / "bundle")
+    with pytest.raises(LoadTestError, match="cuda:99"), direct_workers(1, made, "cuda:99"):
         pass
     assert capfd.readouterr().err == ""
 

@@ -175,11 +175,17 @@ def test_a_sentence_model_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("trains_everything")
 def test_a_step_one_that_was_trained_anew_is_not_the_sentence_model(trained: Path, tmp_path: Path) -> None:
-    """The checkpoint that is now in its place may be of anything, so asking for the sentence model is an error."""
+    """The checkpoint that is now in its place may be of anything, so the model translates with context only."""
     checkpoint = load_checkpoint(trained)
     began = replace(checkpoint, progress=replace(checkpoint.progress, init="another checksum"))
     with pytest.raises(CheckpointError, match="has been trained again since"):
         sentence_model_of(began, load_model(began))
+    shutil.rmtree(trained)
+    save_checkpoint(trained, began.config, began.tokenizer, began.weights, began.progress)
+    runtime = Runtime.open(trained)
+    assert runtime.translate([REQUEST], Options())[0].tokens > 0
+    with pytest.raises(UnsupportedOptionError, match=r"there is no sentence model: .*has been trained again since"):
+        runtime.translate([REQUEST], Options("sentence"))
 
 
 @pytest.mark.usefixtures("trains_everything")

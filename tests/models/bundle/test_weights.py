@@ -240,8 +240,10 @@ def test_what_does_not_fit_together_is_refused(
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    """A file without weights, or a missing one, is refused."""
-    for content in (b"no weights", None):
+    """A file without weights, one that is cut short, or a missing one, is refused."""
+    write_weights(tmp_path, {"a": torch.ones(2, 2)}, "float32")
+    whole = (tmp_path / WEIGHTS).read_bytes()
+    for content in (b"no weights", whole[:-1], None):
         (tmp_path / WEIGHTS).unlink(missing_ok=True)
         if content is not None:
             (tmp_path / WEIGHTS).write_bytes(content)

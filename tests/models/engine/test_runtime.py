@@ -65,7 +65,7 @@ def test_characters_that_the_vocabulary_lacks_are_read_as_the_nearest(runtime: R
 
 
 def test_context_matters_to_direct_only(runtime: Runtime) -> None:
-    """Other preceding sentences change the scores of `direct`; `sentence` does not read them."""
+    """Other preceding sentences change the texts and scores of `direct`; `sentence` does not read them."""
     source = REQUESTS[4].source
     contexts = [(), (Sentence("かりきる。"),), (Sentence("こらけれ。"), Sentence("くろくろ。"))]
     requests = [TranslationRequest(source, context) for context in contexts]
@@ -73,6 +73,7 @@ def test_context_matters_to_direct_only(runtime: Runtime) -> None:
     sentence = runtime.translate(requests, Options("sentence"))
     assert [found.context_size for found in direct] == [0, 1, 2]
     assert len({found.score for found in direct}) == 3
+    assert len({found.text for found in direct}) > 1
     assert [found.context_size for found in sentence] == [0, 0, 0]
     assert len({found.text for found in sentence}) == 1
     assert len(set(runtime.score(requests, ["ra"] * 3))) == 3

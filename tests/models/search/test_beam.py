@@ -98,10 +98,14 @@ def test_the_minimum_length_is_kept(make_decoder: Make, make_sources: Sources) -
 def test_without_normalisation_search_ends_with_the_first_leader(
     make_decoder: Make, make_sources: Sources, least: int
 ) -> None:
-    """With alpha 0, no longer hypothesis can overtake one that has ended and leads the beam."""
-    decoder = make_decoder(1, scores={EOS: 20.0})
-    run(BeamSearch(decoder, SearchOptions(4, alpha=0, min_length=least)), make_sources(1), [9])
-    assert decoder.rows == [4] * (least + 1)
+    """With alpha 0, no longer hypothesis can overtake one that has ended and leads the beam, alone or with others."""
+    options = SearchOptions(4, alpha=0, min_length=least)
+    alone, beside = make_decoder(1, scores={EOS: 20.0}), make_decoder(2, scores={EOS: 20.0})
+    run(BeamSearch(alone, options), make_sources(1), [9])
+    assert alone.rows == [4] * (least + 1)
+    beside.tables[1, :, EOS] = -50.0  # the other sentence does not end
+    run(BeamSearch(beside, options), make_sources(2), [9, 9])
+    assert beside.rows == [8] * (least + 1) + [4] * (8 - least)
 
 
 def test_of_equal_hypotheses_the_lower_tokens_come_first(make_decoder: Make, make_sources: Sources) -> None:
