@@ -41,11 +41,19 @@ def die():
         time.sleep(0.01)
     os.kill(os.getpid(), signal.SIGKILL)
 
+def die_at_the_end(event, arguments):
+    if event == "os.rename" and Path(arguments[1]).name == "final":
+        os.kill(os.getpid(), signal.SIGKILL)
+
 threading.Thread(target=die, daemon=True).start()
+sys.addaudithook(die_at_the_end)
 sys.argv = ["models", "train", run, "--resume"]
 runpy.run_module("models", run_name="__main__", alter_sys=True)
 """
-"""Training that kills its own process, at any point of its work, once it has a checkpoint of so many updates."""
+"""Training that kills its own process, at any point of its work, once it has a checkpoint of so many updates.
+
+On a busy machine the thread may be too late for that, so it ends in any case before its final checkpoint is there.
+"""
 
 
 def finished(command: list[str]) -> str:
