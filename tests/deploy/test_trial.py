@@ -40,7 +40,8 @@ def trial_redis(tmp_path: Path, password_file: Path) -> Iterator[redis.Redis]:
     port, data = free_port(), tmp_path / "data"
     data.mkdir()
     file = tmp_path / "redis.conf"
-    file.write_text(configuration.replace("dir /data", f"dir {data}\nport {port}\nlogfile {data}/log"))
+    ours = f"dir {data}\nport {port}\nlogfile {data}/log\nset-proc-title no"  # it would hide what it was started with
+    file.write_text(configuration.replace("dir /data", ours))
     moved = {"/etc/redis/redis.conf": str(file), "/etc/antecedent/redis/password": str(password_file)}
     path = f"{find_redis_server().parent}{os.pathsep}{os.environ['PATH']}"
     command = [_with(moved, word) for word in (*container["command"], *container["args"])]
