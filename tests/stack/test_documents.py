@@ -124,12 +124,17 @@ def test_refusals_are_problems(client: httpx.Client, members: dict[str, object],
 
 
 @pytest.mark.parametrize(
-    ("members", "position"), [({"sentences": ["a", "b", "refuse"]}, 2), ({"text": "あ。い。\nrefuse"}, 2)]
+    ("members", "position"),
+    [
+        ({"sentences": ["a", "b", "refuse"]}, 2),
+        ({"text": "あ。い。\nrefuse"}, 2),
+        ({"sentences": ["a", "b" * 51]}, 1),
+    ],
 )
 def test_sentence_that_cannot_be_translated_is_named(
     client: httpx.Client, members: dict[str, object], position: int
 ) -> None:
-    """If the model refuses a sentence, the problem gives its position in the document."""
+    """If the model or a limit refuses a sentence, the problem gives its position in the document."""
     assert _document(client, **members).json()["position"] == position
 
 

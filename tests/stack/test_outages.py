@@ -17,6 +17,9 @@ from tests.support.client import PAIR, SENTENCES, begin, check_document, measure
 from tests.support.redis_servers import kill_own_redis
 from tests.support.servers import RedisServer, Replica, Replicas, child, children, eventually
 
+PATIENCE = {"redis_timeout_seconds": "0.5", "redis_total_seconds": "4", "session_lease_seconds": "0.5"}
+"""Settings under which Redis counts as away when it has failed to answer five times."""
+
 
 @pytest.fixture(scope="module")
 def fragile_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
@@ -27,9 +30,8 @@ def fragile_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSer
 
 @pytest.fixture(scope="module")
 def replica(shared_replicas: Replicas, fragile_redis: RedisServer) -> Replica:
-    """A service with little patience: Redis counts as away when it has failed to answer five times."""
-    patience = {"redis_timeout_seconds": "0.5", "redis_total_seconds": "4", "session_lease_seconds": "0.5"}
-    return shared_replicas.new(redis_url=fragile_redis.url, **patience).start()
+    """A service with little patience."""
+    return shared_replicas.new(redis_url=fragile_redis.url, **PATIENCE).start()
 
 
 @contextmanager
@@ -161,15 +163,22 @@ def test_redis_that_is_a_read_only_replica(
     finish(client, session, 1, 2, 3, 4)
 
 
-def test_redis_that_refuses_the_password(client: httpx.Client, replica: Replica, fragile_redis: RedisServer) -> None:
-    """A password that is no longer valid is an outage, and the log says why."""
-    session = begin(client)
-    say_until_served(client, session, SENTENCES[0], 0)
-    with configured(fragile_redis, requirepass=("hunter2", "")) as admin:
-        admin.client_kill_filter(_type="normal", skipme=True)
-        check_outage(client, session, 1)
-    assert "NOAUTH" in replica.log
-    finish(client, session, 1, 2, 3, 4)
+@pytest.mark.parametrize(("user", "reason"), [("", "NOAUTH"), ("default:himitsu@", "WRONGPASS")])
+def test_redis_that_refuses_the_password(
+    replicas: Replicas, fragile_redis: RedisServer, user: str, reason: str
+) -> None:
+    """A password that is missing or no longer valid is an outage, and the log says why, but not the password."""
+    url = fragile_redis.url.replace("//", f"//{user}")  # the default user may have any password until it needs one
+    replica = replicas.new(redis_url=url, **PATIENCE).start()
+    with replica.client() as client:
+        session = begin(client)
+        say_until_served(client, session, SENTENCES[0], 0)
+        with configured(fragile_redis, requirepass=("hunter2", "")) as admin:
+            admin.client_kill_filter(_type="normal", skipme=True)
+            check_outage(client, session, 1)
+        assert reason in replica.log
+        assert "himitsu" not in replica.log
+        finish(client, session, 1, 2, 3, 4)
 
 
 def test_database_that_redis_does_not_have(replicas: Replicas, fragile_redis: RedisServer) -> None:
