@@ -440,7 +440,7 @@ def execute(example: Example, service: Service, address: str, folder: Path) -> "
         capture_output=True,
         check=False,
         text=True,
-        timeout=60,
+        timeout=180,
     )
 
 

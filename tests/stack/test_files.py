@@ -20,7 +20,7 @@ import pytest
 from redis import Redis
 
 from tests.support.books import book
-from tests.support.client import PAIR
+from tests.support.client import PAIR, measured
 from tests.support.servers import RedisServer, Replica, Replicas, bundle, eventually
 
 NOBODYS = "A" * 22
@@ -449,6 +449,7 @@ def test_nobody_waits_at_a_replica_that_ends(replicas: Replicas, mortal_redis: R
         path = sent(client, f"wait-for:{gate}")
         waiting = pool.submit(client.get, path, params={"wait_seconds": 60})
         eventually(Path(f"{gate}.begun").exists, "it is at the model")
+        eventually(lambda: measured(client, "antecedent_requests_running 2.0"), "it waits, beside this request")
         ending = pool.submit(one.end, signal.SIGTERM)
         assert waiting.result().json()["status"] == "translating"
         gate.touch()

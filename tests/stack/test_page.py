@@ -109,7 +109,7 @@ class Held:
 
     def _taken(self, page: Page) -> Route:
         """The held request, once the page has made it."""
-        for _ in range(500):
+        for _ in range(3000):
             if self._first is not None:
                 return self._first
             page.wait_for_timeout(20)

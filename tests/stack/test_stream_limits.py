@@ -114,6 +114,8 @@ def test_message_that_is_still_being_sent(narrow: Replica, session: str) -> None
 
 def test_number_of_streams(narrow: Replica, session: str) -> None:
     """Beyond the limit a handshake is refused, until another stream has ended."""
+    with narrow.client() as client:
+        eventually(lambda: measured(client, "antecedent_streams_open 0.0"), "those of earlier tests have ended")
     with opened(narrow.url, session) as one, opened(narrow.url, session):
         refusal = refused(narrow.url, session)
         assert (refusal["status"], refusal["code"], refusal["retryable"]) == (503, "too_many_streams", True)

@@ -1,7 +1,7 @@
 import random
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 import redis
@@ -11,7 +11,7 @@ from redis.retry import Retry
 from loadtests.stage import faults
 from loadtests.stage.deployment import Deployment
 from loadtests.stage.faults import Fault, evenly, kills, strike_all
-from loadtests.stage.processes import RedisServer
+from loadtests.stage.processes import RedisServer, eventually
 
 
 @pytest.fixture
@@ -98,10 +98,10 @@ def _write_much(client: "redis.Redis") -> None:
 
 def _eventually_set(client: "redis.Redis") -> None:
     """Set a key, with many attempts: Redis tries to write its file again only once a second."""
-    for _ in range(1000):
-        try:
-            client.set("after", "1")
-        except redis.RedisError:
-            continue
-        return
-    pytest.fail("Redis is still ill")
+
+    def is_set() -> bool:
+        with suppress(redis.RedisError):
+            return bool(client.set("after", "1"))
+        return False
+
+    eventually(is_set, "Redis is no longer ill")
