@@ -13,6 +13,9 @@ from service.errors import BundleNotFoundError
 from service.inference.bundle_folders import BundleFolders
 from tests.support.servers import bundle
 
+NOBODY = 65534
+"""A user without rights."""
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -63,9 +66,17 @@ def test_without_a_root_a_name_is_a_path(root: Path, monkeypatch: pytest.MonkeyP
 
 
 async def test_what_cannot_be_looked_at_is_a_bundle_error(root: Path) -> None:
-    """For example, a name that is too long for the file system."""
+    """For example, a name that is too long for the file system, or a folder without permission."""
+    folders, own = BundleFolders([], root), os.geteuid()
     with pytest.raises(BundleError, match="File name too long"):
-        await BundleFolders([], root).read("x" * 300)
+        await folders.read("x" * 300)
+    (root / "inside").chmod(0)
+    os.seteuid(own or NOBODY)  # root may look at everything
+    try:
+        with pytest.raises(BundleError, match="Permission denied"):
+            await folders.read("inside")
+    finally:
+        os.seteuid(own)
 
 
 async def test_links_that_lead_to_each_other_are_no_bundle(tmp_path: Path) -> None:
