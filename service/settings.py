@@ -165,7 +165,7 @@ class Settings(BaseSettings):
     max_memory_segments: int = Field(10_000, ge=0)
     """Maximum segments in the translation memory sent with a document, a session or a file."""
     max_session_memory_characters: int = Field(65_536, ge=0)
-    """Maximum characters in the translation memory of a session, which is read from Redis with each sentence."""
+    """Maximum characters in a session's translation memory, which is read from Redis with each sentence."""
     max_glossaries: int = Field(100, ge=0)
     """Maximum glossaries kept for a tenant."""
     max_files: int = Field(20, ge=1)
