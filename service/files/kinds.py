@@ -6,9 +6,11 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from service.errors import InvalidInputError
-from service.files import android, books, catalogs, json_texts, properties, resx, substation, subtitles, xliff
+from service.files import books, xliff
 from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.files.plain import text_like, text_of
+from service.files.programs import android, catalogs, json_texts, properties, resx
+from service.files.subtitles import cues, substation
 from service.files.workbooks import open_workbook, workbook
 from service.schemas import Limits
 from service.texts.tagged import HTML, Markup
@@ -50,7 +52,7 @@ def _document(kind: str, files: OfficeFiles) -> Kind:
 
 
 def _subtitles(media_type: str) -> Kind:
-    return Kind(f"{media_type}; charset=utf-8", read=subtitles.text_of, write=subtitles.with_translation)
+    return Kind(f"{media_type}; charset=utf-8", read=cues.text_of, write=cues.with_translation)
 
 
 _SUBSTATION: Final = Kind("text/x-ssa; charset=utf-8", HTML, read=substation.html_of, write=substation.with_translation)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from service.errors import InvalidInputError
 from service.files.messages import edges_of, page_of, texts_of
 from service.files.plain import text_like, text_of
-from service.files.values import check_number, is_text
+from service.files.programs.values import check_number, is_text
 from service.strict_json import depth, outside_strings
 
 _DEEPEST: Final = 64

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.files import subtitles
+from service.files.subtitles import cues
 
 ENGLISH = """\
 1
@@ -55,7 +55,7 @@ def said_in(text: str) -> list[str]:
 def as_it_was(text: str, end: str) -> str:
     """Subtitles with these line ends, "translated" into their own text."""
     content = text.replace("\n", end).encode()
-    return subtitles.with_translation(content, subtitles.text_of(content)).decode()
+    return cues.with_translation(content, cues.text_of(content)).decode()
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -67,8 +67,8 @@ def test_a_sentence_is_divided_where_it_was(text: str, end: str) -> None:
 
 def test_a_sentence_that_goes_on_is_read_as_one() -> None:
     """A line without a full stop goes on in one that begins in lower case or with I, but not in another speaker's."""
-    assert said_in(subtitles.text_of(ENGLISH.encode())) == READ
-    assert said_in(subtitles.text_of(JAPANESE.encode())) == [
+    assert said_in(cues.text_of(ENGLISH.encode())) == READ
+    assert said_in(cues.text_of(JAPANESE.encode())) == [
         "私は戦争に疲れていたので、古い寺に行きました。",
         "彼女は紫式部です",
     ]
@@ -76,11 +76,11 @@ def test_a_sentence_that_goes_on_is_read_as_one() -> None:
 
 def test_a_translation_is_divided_between_words() -> None:
     """There are as many pieces as before; a language without spaces is divided at the ends of phrases."""
-    read = subtitles.text_of(ENGLISH.encode())
+    read = cues.text_of(ENGLISH.encode())
     said = ["疲れていたので古い寺に行きました。", "彼女は世界で最も古い小説の一つである物語を書いた。彼はしなかった。"]
     for sentence, translation in zip(READ, said, strict=False):
         read = read.replace(sentence, translation)
-    assert said_in(subtitles.with_translation(ENGLISH.encode(), read).decode()) == [
+    assert said_in(cues.with_translation(ENGLISH.encode(), read).decode()) == [
         "疲れていたので",
         "古い寺に行きました。",
         "彼女は世界で最も",
@@ -88,10 +88,8 @@ def test_a_translation_is_divided_between_words() -> None:
         "書いた。彼はしなかった。",
         *READ[2:],
     ]
-    read = subtitles.text_of(JAPANESE.encode()).replace(
-        "私は戦争に疲れていたので、古い寺に行きました。", "I was so tired."
-    )
-    assert said_in(subtitles.with_translation(JAPANESE.encode(), read).decode())[:2] == ["I was so", "tired."]
+    read = cues.text_of(JAPANESE.encode()).replace("私は戦争に疲れていたので、古い寺に行きました。", "I was so tired.")
+    assert said_in(cues.with_translation(JAPANESE.encode(), read).decode())[:2] == ["I was so", "tired."]
 
 
 @pytest.mark.parametrize(
@@ -114,9 +112,9 @@ def test_a_translation_is_divided_between_words() -> None:
 def test_other_lines_are_apart(one: str, other: str) -> None:
     """Not joined: ends of sentences, sounds and songs, lines of different styles, and possible other speakers."""
     text = f"1\n00:00:01,000 --> 00:00:03,000\n{one}\n{other}\n"
-    read = subtitles.text_of(text.encode())
+    read = cues.text_of(text.encode())
     assert len(read.split("\n")) == len(text.split("\n"))
-    assert subtitles.with_translation(text.encode(), read).decode() == text
+    assert cues.with_translation(text.encode(), read).decode() == text
 
 
 @pytest.mark.parametrize(
@@ -135,16 +133,14 @@ def test_other_lines_are_apart(one: str, other: str) -> None:
 def test_what_lines_look_like_stays_around_them(lines: list[str], read: str) -> None:
     """Formatting around whole lines is not part of the sentence, which may span lines of the same format."""
     text = "\n".join(["1", "00:00:01,000 --> 00:00:03,000", *lines, ""])
-    assert said_in(subtitles.text_of(text.encode())) == [read]
-    assert subtitles.with_translation(text.encode(), subtitles.text_of(text.encode())).decode() == text
+    assert said_in(cues.text_of(text.encode())) == [read]
+    assert cues.with_translation(text.encode(), cues.text_of(text.encode())).decode() == text
 
 
 def test_a_translation_that_is_too_short_leaves_subtitles_empty() -> None:
     """A single word cannot be divided."""
     text = "1\n00:00:01,000 --> 00:00:03,000\nHe did\n\n2\n00:00:04,000 --> 00:00:05,000\nnot come\n"
-    translated = subtitles.with_translation(
-        text.encode(), subtitles.text_of(text.encode()).replace("He did not come", "No")
-    )
+    translated = cues.with_translation(text.encode(), cues.text_of(text.encode()).replace("He did not come", "No"))
     assert translated.decode() == text.replace("He did", "No").replace("not come", "")
 
 
@@ -152,9 +148,7 @@ def test_a_long_word_is_no_reason_to_leave_a_subtitle_empty() -> None:
     """The text is divided at a space, however far that is from the middle."""
     text = "1\n00:00:01,000 --> 00:00:03,000\nLook there\n\n2\n00:00:04,000 --> 00:00:05,000\nand here\n"
     said = "See https://example.org/a/very/long/address/of/a/page now"
-    translated = subtitles.with_translation(
-        text.encode(), subtitles.text_of(text.encode()).replace("Look there and here", said)
-    )
+    translated = cues.with_translation(text.encode(), cues.text_of(text.encode()).replace("Look there and here", said))
     assert said_in(translated.decode()) == [said.removesuffix(" now"), "now"]
 
 
@@ -171,4 +165,4 @@ def test_many_lines_do_not_take_long() -> None:
     ]
     for text in [f"{begin}he goes\n\n" * 100_000, *(begin + line for line in lines)]:
         content = text.encode()
-        assert subtitles.with_translation(content, subtitles.text_of(content)) == content
+        assert cues.with_translation(content, cues.text_of(content)) == content

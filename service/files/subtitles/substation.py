@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.errors import InvalidInputError
-from service.files.continued import MOST_PIECES, divided, goes_on, with_gap
 from service.files.numbered import paragraphs_of, pieces_of
-from service.files.override_blocks import Row, Shown
 from service.files.plain import text_like, text_of
+from service.files.subtitles.continued import MOST_PIECES, divided, goes_on, with_gap
+from service.files.subtitles.override_blocks import Row, Shown
 
 _LINES: Final = re.compile(r"[^\r\n]*+(?:\r\n?|\n)|[^\r\n]++")
 _EVENTS: Final = "[events]"

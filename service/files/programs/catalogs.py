@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from service.files.access_keys import keyed
-from service.files.catalog_lines import CatalogLines, Entry
 from service.files.messages import edges_of, page_of, texts_of
 from service.files.plain import text_like, text_of
+from service.files.programs.access_keys import keyed
+from service.files.programs.catalog_lines import CatalogLines, Entry
 
 _FORMS: Final = re.compile(r"\bnplurals\s*+=\s*+([1-6])\b")
 """How many plural forms a language has; Arabic has six."""

@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 from models.data.words import has_words
 from service.errors import InvalidInputError
-from service.files.android_escapes import Escapes
 from service.files.messages import Page, edges_of
 from service.files.numbered import html_of_words, pieces_of
-from service.files.values import check_number, is_text
-from service.files.xml_places import Place, XmlPlaces, read, within_cdata, written
+from service.files.programs.android_escapes import Escapes
+from service.files.programs.values import check_number, is_text
+from service.files.programs.xml_places import Place, XmlPlaces, read, within_cdata, written
 
 _ROOT: Final = "resources"
 _LIST: Final = "string-array"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import InvalidInputError
-from service.files.properties import html_of, with_translation
+from service.files.programs.properties import html_of, with_translation
 from tests.support.words import capital
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from service.errors import InvalidInputError
-from service.files.access_keys import keyed
 from service.files.messages import edges_of, page_of, texts_of
 from service.files.plain import text_like, text_of
-from service.files.values import check_number, is_text
+from service.files.programs.access_keys import keyed
+from service.files.programs.values import check_number, is_text
 
 _OLD: Final = "iso-8859-1"
 """The encoding up to Java 8, in which all other characters are escaped."""

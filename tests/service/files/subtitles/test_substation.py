@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from service.errors import InvalidInputError
-from service.files import substation
+from service.files.subtitles import substation
 
 SCRIPT = r"""[Script Info]
 ; Dialogue: 0,0:00:00.00,0:00:01.00,Default,,0,0,0,,a comment

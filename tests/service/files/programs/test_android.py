@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import InvalidInputError
-from service.files.android import html_of, with_translation
+from service.files.programs.android import html_of, with_translation
 from tests.support.words import capital
 
 XLIFF: Final = 'xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2"'

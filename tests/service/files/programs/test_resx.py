@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from service.errors import InvalidInputError
-from service.files.resx import html_of, with_translation
+from service.files.programs.resx import html_of, with_translation
 from tests.support.words import capital
 
 HEAD = """<?xml version="1.0" encoding="utf-8"?>

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from service.files import plain
-from service.files.continued import MOST_PIECES, divided, goes_on, with_gap
+from service.files.subtitles.continued import MOST_PIECES, divided, goes_on, with_gap
 from service.segmentation.format_lines import format_lines
 
 _MOST_TAGS: Final = 4

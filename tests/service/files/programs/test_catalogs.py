@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import InvalidInputError
-from service.files.catalogs import html_of, with_translation
+from service.files.programs.catalogs import html_of, with_translation
 from tests.support.words import capital
 
 HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n'

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from service.errors import InvalidInputError
-from service.files.access_keys import keyed
 from service.files.messages import edges_of, page_of, texts_of
-from service.files.values import check_number, is_text
-from service.files.xml_places import Place, XmlPlaces, read, within_cdata, written
+from service.files.programs.access_keys import keyed
+from service.files.programs.values import check_number, is_text
+from service.files.programs.xml_places import Place, XmlPlaces, read, within_cdata, written
 
 _ROOT: Final = "root"
 _PATHS: Final = frozenset(((_ROOT, "data", "value"),))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import InvalidInputError
-from service.files.json_texts import html_of, with_translation
+from service.files.programs.json_texts import html_of, with_translation
 from service.texts.tags import html_tokens
 from tests.support.words import capital
 
