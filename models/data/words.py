@@ -75,6 +75,8 @@ PLACEHOLDER: Final = (
     | (?<![^\s("'\[|\u0080-\U0010ffff]) : [a-z][a-z0-9_]{1,40}+ :?+ (?![A-Za-z0-9:])      # :name, of Laravel; :smile:
     | (?<![A-Za-z0-9$\\]) \$ (?=[^\s$] [^$\n]{0,120}? [\\^_=])                     # $x^2$, of TeX
       [^$\n\U000f0000-\U0010ffff]{3,200}+ (?<!\s) \$ (?![A-Za-z0-9$])
+    | (?: (?<![A-Za-z]) US )?+ [$¥￥€£] [ ]?+ [0-9０-９]++ (?: [.,．，] [0-9０-９]++ )*+   # $5.99, but not $2 million
+      (?! [A-Za-z] | [ -]?+ (?:thousand|million|billion|trillion) | [千万億兆] )
     | \$\$ (?=[^$\n]{0,120}? [\\^_=]) [^$\n\U000f0000-\U0010ffff]{3,200}+ \$\$         # $$x^2$$
     | (?<![A-Za-z0-9]) (?: [0-9][0-9.,]{0,8}+ [ ] (?=[A-Za-z]) )?+                   # H~2~O 5 m^2^ 10^-3^, of Pandoc
       (?: [A-Za-z0-9]{1,12}+ (?: (?<![0-9]) ~(?:[0-9+-]{1,3}|[a-z])~ | \^(?:[0-9+-]{1,4}|[a-z])\^ ) ){1,6}+
@@ -93,7 +95,7 @@ PLACEHOLDER: Final = (
 )
 SIGNS: Final = (
     *("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[", "~", "^", "\\("),
-    *("m2", "m3", *RAISED, *_FRACTIONS, *_SQUARES),
+    *("¥", "￥", "€", "£", "m2", "m3", *RAISED, *_FRACTIONS, *_SQUARES),
 )
 """One of them is in each address and each placeholder."""
 PICTURES: Final = (

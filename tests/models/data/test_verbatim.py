@@ -70,6 +70,7 @@ def japanese() -> Spelling:
             "3.5⁻¹²",
             "1½",
             "¾",
+            *("$5.99", "US$1,000", "¥ 1,200", "€20", "£0.50"),
             "[@name, p. 3]",
             "[-@name; @other2020]",
             "10 m^2^",
@@ -126,7 +127,7 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
         "` a `",
         f"`{'a' * 81}`",
         *("a@b", "@ 100 yen", "@5 pm", "@@", "@: home"),
-        *("$5 and $10", "US$5$", "$ a $", "5%1", "{'a', 'b'}", "t(name)"),
+        *("$ a $", "5%1", "{'a', 'b'}", "t(name)"),
         *("C#", "a#1", "#1a", "# 1", "##1", "#京都"),
         "R&D; AT&T, a & b",
         "&unheardof;",
@@ -159,6 +160,21 @@ def test_a_stand_in_is_read_for_a_unit_of_area(japanese: Spelling, text: str, re
     spelt = japanese.of(text)
     assert (spelt.text, spelt.replaced) == (read, (("ABC", kept),))
     assert spelt.restored(read).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("合計￥１，２００、税込¥1,320です。", "合計ABC、税込JRです。"),
+        ("It was $39.80, now $29.80.", "It was ABC, now JR."),
+        ("¥3億と$1.5 million", "¥3億と$1.5 million"),
+    ],
+)
+def test_a_stand_in_is_read_for_an_amount_of_money(japanese: Spelling, text: str, read: str) -> None:
+    """No vocabulary has its sign; not where a word says how many millions it is."""
+    spelt = japanese.of(text)
+    assert spelt.text == read
+    assert spelt.restored(read) == text
 
 
 @pytest.mark.parametrize(
