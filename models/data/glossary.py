@@ -37,22 +37,19 @@ class Term:
 
     source: str
     target: str
+    others: tuple[str, ...] = ()
+    """What a translation may have instead of the target."""
 
     def is_said(self, translation: str) -> bool:
-        """Whether a translation contains the target term as a word."""
-        return any(self.places(translation))
+        """Whether a translation contains the target term as a word, or another one that means the same."""
+        return any(any(_places(said, translation)) for said in (self.target, *self.others))
 
     def places(self, translation: str) -> Iterator[tuple[int, int]]:
         """Yield where a translation contains the target as a word, letters possibly with one or two more as an ending.
 
         Case is ignored if the term has no capitals, as it may begin a sentence.
         """
-        capitals = re.IGNORECASE if _in_small_letters(self.target) else 0
-        endings = range(_ENDING + 1 if kind_of(self.target[-1]) == "letters" else 1)
-        for found in re.finditer(re.escape(self.target), translation, capitals):
-            ends = (found.end() + more for more in endings if parts(translation, found.end() + more))
-            if parts(translation, found.start()) and (end := next(ends, None)) is not None:
-                yield found.start(), end
+        return _places(self.target, translation)
 
     def at(self, translation: str, place: int) -> str:
         """Return the target as written at a place of a translation: capitalised if it begins a cased sentence."""
@@ -61,6 +58,21 @@ class Term:
         if not begins or not _in_small_letters(self.target) or len(capital) > 1 or is_address(self.target):
             return self.target
         return capital + self.target[1:]
+
+
+def _places(target: str, translation: str) -> Iterator[tuple[int, int]]:
+    capitals = re.IGNORECASE if _in_small_letters(target) else 0
+    endings = range(_ENDING + 1 if kind_of(target[-1]) == "letters" else 1)
+    for found in re.finditer(re.escape(target), translation, capitals):
+        ends = (found.end() + more for more in endings if _ends(target, translation, found.end(), more))
+        if parts(translation, found.start()) and (end := next(ends, None)) is not None:
+            yield found.start(), end
+
+
+def _ends(target: str, translation: str, end: int, more: int) -> bool:
+    """Whether a word ends so many characters after a target: 1990 is in 1990s, but not in 19901."""
+    ending = translation[end : end + more]
+    return parts(translation, end + more) and not (target[-1].isdigit() and any(map(str.isdigit, ending)))
 
 
 class Found(NamedTuple):

@@ -9,9 +9,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Final
 
 from models.data.glossary import Glossary, Term
+from models.data.numbers import Numbers
 from models.data.spacing import gap_of, primary
 from models.data.spelt import Spelt
 
@@ -74,15 +76,19 @@ class Script:
                 yield found[0]
 
 
-def with_terms(spelt: Spelt, glossary: Glossary, script: Script | None) -> Spelt:
-    """Add glossary terms outside of stand-ins, and words of other scripts, to a text as terms."""
+def with_terms(spelt: Spelt, glossary: Glossary, script: Script | None, numbers: Numbers | None = None) -> Spelt:
+    """Add glossary terms outside of stand-ins, words of other scripts, and numbers beside these to a text as terms."""
     places = [(spelt.plain.index(word), len(word)) for word, _ in spelt.replaced]
     taken = [(begin, begin + length) for begin, length in places]
     found = [each for each in glossary.found(spelt.plain) if not any(map(each.overlaps, taken))]
     terms = [each.term for each in found]
+    left = _without(spelt.plain, [*taken, *((each.begin, each.end) for each in found)])
     if script is not None:
-        left = _without(spelt.plain, [*taken, *((each.begin, each.end) for each in found)])
-        terms += [Term(words, unicodedata.normalize("NFKC", words)) for words in script.words_of_others(left)]
+        words = list(script.words_of_others(left))
+        terms += [Term(each, unicodedata.normalize("NFKC", each)) for each in words]
+        left = reduce(lambda text, each: text.replace(each, "\n"), words, left)
+    if numbers is not None:
+        terms += numbers.terms(left)
     return replace(spelt, terms=tuple(dict.fromkeys(terms))) if terms else spelt
 
 

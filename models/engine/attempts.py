@@ -48,7 +48,9 @@ class Telling:
         if known is not None:
             return known
         alone = self.preparation.alone(term)
-        wording = "" if alone is None else _AROUND.sub("", self.said((yield alone)))
+        if alone is None:
+            return ""
+        wording = _AROUND.sub("", self.said((yield alone)))
         self.wordings.learn(self.options, term.source, wording)
         return wording
 

@@ -10,6 +10,7 @@ from models.data.batches import ContextReader, Example, Tokens
 from models.data.clauses import attach, pack, split_within
 from models.data.full_width import with_full_width
 from models.data.glossary import NO_TERMS, Glossary, Term
+from models.data.numbers import Numbers
 from models.data.scripts import Script, with_signs_of, with_terms
 from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
@@ -56,6 +57,8 @@ class Preparation:
     target_spelling: Spelling
     script: Script | None
     """The script of the source language."""
+    numbers: Numbers | None
+    """How its numbers are said in the target language."""
 
     def prepare(
         self, requests: Sequence[TranslationRequest], *, in_context: bool, drafted: bool = False
@@ -195,7 +198,7 @@ class Preparation:
         clauses = [clause for pair in zip(texts, sentences, strict=True) for clause in self._clauses(*pair)]
         read = [self._request(clause) for _, clause in clauses if clause.source]
         spelt = [self.spelling.of(text) for text, clause in clauses if clause.source]
-        spelt = [with_terms(one, glossary, self.script) for one in spelt]
+        spelt = [with_terms(one, glossary, self.script, self.numbers) for one in spelt]
         if not read:
             return Prepared([], [], 0, request.source.strip())
         unread = [text.strip() for text, clause in clauses if not clause.source]

@@ -21,6 +21,7 @@ from models.data.clauses import join_translations
 from models.data.documents import Sentence, Window
 from models.data.glossary import NO_TERMS, Glossary
 from models.data.memory import NO_MEMORY, TranslationMemory
+from models.data.numbers import Numbers
 from models.data.scripts import Script
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
@@ -56,9 +57,10 @@ class Runtime:
         self.manifest: Final = manifest
         self.tokenizer: Final = tokenizer
         self._engines = combined(engines, manifest.backbone.max_length)
+        source, target = manifest.languages.source, manifest.languages.target
         spellings = Spelling(Nearest(tokenizer.source)), Spelling(Nearest(tokenizer.target))
-        script = Script.of(manifest.languages.source)
-        self._preparation = Preparation(manifest, tokenizer, reader, *spellings, script)
+        script, numbers = Script.of(source), Numbers.of(source, target)
+        self._preparation = Preparation(manifest, tokenizer, reader, *spellings, script, numbers)
         direct, alone = engines["direct"], not (reader.joins_source or reader.recurrent)
         scores = direct if isinstance(direct, TorchEngine) and alone else None
         language, longest = manifest.languages.target, manifest.limits.source_tokens

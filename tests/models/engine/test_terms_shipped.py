@@ -51,6 +51,20 @@ def test_a_sentence_that_says_its_terms_by_itself_stays_as_it_is(runtime: Runtim
     assert asked == plain
 
 
+@pytest.mark.parametrize(
+    ("pair", "text", "number"),
+    [
+        ("ja-en", "2005年度の1日平均乗降人員は、108,512人である。", "108,512"),
+        ("ja-en", "負債額22億円。", "2,200,000,000 yen"),
+        ("en-ja", "The total construction cost was 35 billion yen.", "350億円"),
+        ("en-ja", "Call 075-771-6111.", "075-771-6111"),
+    ],
+)
+def test_numbers_come_back(pair: str, text: str, number: str) -> None:
+    """Read as they are, they became 108,5112, 22 billion yen, 35億円 and 075-7118."""
+    assert number in Runtime.load(PRETRAINED / pair).translate([TranslationRequest(text)], Options())[0].text
+
+
 def test_terms_are_of_use_with_marks_context_and_drafts(runtime: Runtime) -> None:
     """The words for the term are in bold, context is read as it is, and a draft changes nothing."""
     request = TranslationRequest(

@@ -1,0 +1,151 @@
+"""Numbers of a text, which its translation has to say as well.
+
+A model reads a long number a few digits at a time, and now and then leaves some out, or says one twice: 20000 becomes
+2000. So such numbers are terms: they are looked for in the translation, and if one is missing, the sentence is read
+with a word in its place, which the model copies.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from models.data.glossary import Term
+from models.data.spacing import gap_of, primary
+
+_ALIKE: Final = frozenset({"en", "ja", "ko", "yue", "zh"})
+"""Languages that write digits, decimals and thousands alike; others have 3,14 for 3.14."""
+_DIGIT: Final = "[0-9０-９]"
+_AMOUNT: Final = rf"{_DIGIT}++ (?: [,，] {_DIGIT}{{3}} (?!{_DIGIT}) )*+ (?: [.．] {_DIGIT}++ )?+"
+_LARGE: Final = {
+    "ja": rf"(?: {_AMOUNT} 千?+ [万億兆] )++ (?: {_AMOUNT} 千?+ )?+",
+    "en": rf"(?: (?P<currency> (?:US)?+ \$ | [¥€£] ) [ ]?+ )?+ {_AMOUNT} [ -] (?i:thousand|million|billion|trillion)\b",
+}
+"""Numbers that other languages have other words for."""
+_YEN: Final = {"ja": "円", "en": r"[ ]yen \b"}
+"""Part of the number, as models leave it out beside a word that stands for one."""
+_UNIT: Final = (
+    r"(?: [cdkm]?m | [km]?g | [dkm]?[lL] | cc | ha | k?W | k?V | [kMG]?Hz | [kKMGT]B | kcal | hPa ) (?![A-Za-z0-9])"
+)
+"""A unit that is written without a space: no word ends between the number and it."""
+_CURRENCIES: Final = {"$": "ドル", "¥": "円", "€": "ユーロ", "£": "ポンド"}
+_POWERS: Final = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "千": 3, "万": 4, "億": 8, "兆": 12}
+_THOUSANDS: Final = {1000: ("千",)} | {
+    1000 * digit: (f"{digit}千", f"{kanji}千") for digit, kanji in enumerate("二三四五六七八九", start=2)
+}
+_MOST_DIGITS: Final = 2
+"""How many digits a number without any sign may have that is no term: models are reliable with these."""
+
+
+_MOST_SAID: Final = 25
+"""How many characters a number may have for other ways to say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """How numbers of one language are said in another one."""
+
+    target: str
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def of(cls, source: str, target: str) -> "Numbers | None":
+        """Return the numbers of a language pair; None if the languages write numbers in different ways."""
+        source, target = primary(source), primary(target)
+        if source not in _ALIKE or target not in _ALIKE:
+            return None
+        known = source in _LARGE and target in _LARGE
+        large, yen = (_LARGE[source], _YEN[source]) if known else (r"(?!)", r"(?!)")
+        return cls(
+            target,
+            re.compile(
+                rf"""
+                (?<! [0-9０-９A-Za-z.．千万億兆] ) (?<! [0-9０-９][,:/，：／] ) (?<! [A-Za-z]- )
+                (?: (?<! {_DIGIT}- )
+                      (?P<code> {_DIGIT}++ (?P<sign>[-/:：.．]) {_DIGIT}++ (?: (?P=sign) {_DIGIT}++ )++ )   # 2024-05-31
+                  | (?P<time> {_DIGIT}{{1,3}} [:：] {_DIGIT}{{1,3}} )                                  # 12:30, and 3:2
+                  | (?: (?P<large> {large} ) | (?P<amount> {_AMOUNT} ) )
+                      (?: (?P<yen> {yen} ) | (?P<unit> {_UNIT} ) )?+ )
+                (?! [,，.．]?+ {_DIGIT} | [A-Za-z千万億兆] )
+                """,
+                re.VERBOSE | re.ASCII,
+            ),
+        )
+
+    def terms(self, text: str) -> Iterator[Term]:
+        """Yield the numbers of a text that a model may get wrong, as terms."""
+        for found in self.pattern.finditer(text):
+            number = unicodedata.normalize("NFKC", found[0])
+            if found["code"]:
+                yield Term(found[0], number)
+            elif found["time"]:
+                yield Term(found[0], number, tuple(self._times(number)))
+            elif found["large"]:
+                if len(number) <= _MOST_SAID and (value := _value(number)) is not None:
+                    said = self._said(value)
+                    yield self._term(found, said[0], said[1:])
+            elif len(amount := unicodedata.normalize("NFKC", found["amount"])) > _MOST_DIGITS:
+                digits = amount.replace(",", "")
+                is_whole = digits.isdigit() and not digits.startswith("0") and len(digits) <= _MOST_SAID
+                others = self._said(int(digits)) if is_whole else ()
+                is_round = self.target == "ja" and is_whole and amount.endswith(",000") and len(digits) > len("9000")
+                yield self._term(found, others[0] if is_round else amount, others)
+
+    def _term(self, found: re.Match[str], number: str, others: tuple[str, ...]) -> Term:
+        """Return a number with its unit; a translation may have any other word for the unit."""
+        unit = f"{gap_of(self.target)}{found['unit']}" if found["unit"] else ""
+        if found["yen"]:
+            unit = {"ja": "円", "en": " yen"}[self.target]
+        elif currency := found.groupdict().get("currency"):  # only English has it before the number
+            unit = _CURRENCIES[currency[-1]]
+        return Term(found[0], f"{number}{unit}", (*others, number) if unit else others)
+
+    def _said(self, value: int) -> tuple[str, ...]:
+        """Return how a language may write a whole number."""
+        said = [f"{value:,}", f"{value}"]
+        if self.target == "en":
+            said += [f"{each} {name}" for name in ("million", "billion", "trillion") if (each := _in(value, name))]
+        elif self.target == "ja":
+            said = [*(_in_myriads(value, comma) for comma in ("", ",")), *said, *_THOUSANDS.get(value, ())]
+        return tuple(dict.fromkeys(said))
+
+    def _times(self, number: str) -> Iterator[str]:
+        """Yield how a language may say a time, on a clock of 12 or 24 hours, or a ratio."""
+        hours, minutes = map(int, number.split(":"))
+        for hour in (hours, hours - 12 if hours > 12 else hours + 12):
+            if self.target == "ja":
+                said = {0: f"{hour}時", 30: f"{hour}時半"}
+                yield from filter(None, (f"{hour}時{minutes}分", f"{hour}時{minutes:02}分", said.get(minutes)))
+            else:
+                yield f"{hour}:{minutes:02}"
+        yield number.replace(":", "対" if self.target == "ja" else " to ")
+
+
+def _value(number: str) -> int | None:
+    """Return the value of a large number in words and digits; None if it is no whole number."""
+    value, part = Decimal(), Decimal()
+    for digits, word in re.findall(r"([0-9.,]*)[ -]?(thousand|[mbtr]+illion|[千万億兆])?", number.lower()):
+        part += Decimal(digits.replace(",", "") or 0)
+        if word == "千":
+            part = part.scaleb(3)
+        elif word:
+            value, part = value + part.scaleb(_POWERS[word]), Decimal()
+    value += part
+    return int(value) if value == int(value) else None
+
+
+def _in(value: int, name: str) -> str:
+    """Return a number in millions, or other units; nothing if it is less than one, or has many digits then."""
+    said = f"{Decimal(value).scaleb(-_POWERS[name]).normalize():f}"
+    return said if len(said) <= len("123.45") and not said.startswith("0") else ""
+
+
+def _in_myriads(value: int, comma: str) -> str:
+    """Return a number as Japanese writes it: 1億2500万."""
+    said = ""
+    for power, name in ((12, "兆"), (8, "億"), (4, "万"), (0, "")):
+        part, value = divmod(value, 10**power)
+        said += f"{part:{comma}}{name}" if part else ""
+    return said

@@ -1,0 +1,115 @@
+"""Numbers that a translation has to say."""
+
+import pytest
+
+from models.data.characters import Nearest
+from models.data.glossary import NO_TERMS, Glossary, Term
+from models.data.numbers import Numbers
+from models.data.scripts import Script, with_terms
+from models.data.tokenizer import Tokenizer
+from models.data.verbatim import Spelling
+from tests.support.servers import ROOT
+
+
+def terms(source: str, target: str, text: str) -> list[Term]:
+    """Of a text in a language pair that has any."""
+    numbers = Numbers.of(source, target)
+    assert numbers is not None
+    return list(numbers.terms(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("亀山22000石と１２３４５円と、1,200円", ["22000", "12345 yen", "1,200 yen"]),
+        (
+            "2万2,000石、３万１千人、100万円、1.5億、5千万",
+            ["22,000", "31,000", "1,000,000 yen", "150,000,000", "50,000,000"],
+        ),
+        ("37兆1,542億9,800万円", ["37,154,298,000,000 yen"]),
+        (
+            "電話：03-1234-5678、2023/10/01の15:30、3:2、3.11.4",
+            ["03-1234-5678", "2023/10/01", "15:30", "3:2", "3.11.4"],
+        ),
+        ("1998-2001年の827.83", ["1998", "2001", "827.83"]),
+        ("31.7cm×879.9cm、500ml", ["31.7 cm", "879.9 cm", "500 ml"]),
+        ("12人、A-502、5km、802.11ax、.304、数十万、一〇〇人", []),
+    ],
+)
+def test_numbers_of_japanese(text: str, targets: list[str]) -> None:
+    """Long ones, and those with signs; what a word says of them is in digits in English."""
+    assert [term.target for term in terms("ja", "en", text)] == targets
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("3 billion yen, 1.23 Trillion, 125 million people", ["30億円", "1兆2300億", "1億2500万"]),
+        ("US$1.5 million, ¥13.2 trillion and £2 million", ["150万ドル", "13兆2000億円", "200万ポンド"]),
+        ("10,000 people at 22:45, 149.50 yen, 12,345, 133,000", ["1万", "22:45", "149.50円", "12,345", "13万3000"]),
+        ("ISBN 4473032450, 1-3-28.", ["4473032450", "1-3-28"]),
+        ("the 1990s, the 100th, 12 of 99", []),
+    ],
+)
+def test_numbers_of_english(text: str, targets: list[str]) -> None:
+    """Japanese counts in ten thousands."""
+    assert [term.target for term in terms("en", "ja", text)] == targets
+
+
+@pytest.mark.parametrize(
+    ("languages", "text", "translation", "said"),
+    [
+        ("ja en", "20000人", "20,000 people", True),
+        ("ja en", "20000人", "2000 people", False),
+        ("ja en", "2000人", "20001 people", False),
+        ("ja en", "1990年", "in the 1990s", True),
+        ("ja en", "22億円", "2.2 billion yen", True),
+        ("ja en", "22億円", "22 billion yen", False),
+        ("ja en", "31.7cm", "31.7 centimeters", True),
+        ("ja en", "15:30", "3:30 p.m.", True),
+        ("en ja", "10,000 yen", "1万円", True),
+        ("en ja", "3,000 people", "三千人", True),
+        ("en ja", "10,000 yen", "1,000円", False),
+        ("en ja", "at 9:30", "9時30分", True),
+        ("en ja", "at 3:30 p.m.", "15時半", True),
+        ("en ja", "at 9:30", "930", False),
+        ("en ja", "3 to 1:15", "1対15", True),
+        ("en zh", "1,500 people", "1500人", True),
+    ],
+)
+def test_other_ways_to_say_one(languages: str, text: str, translation: str, said: bool) -> None:
+    """They are no reason to read the sentence again; another number is."""
+    source, target = languages.split()
+    (term,) = terms(source, target, text)
+    assert term.is_said(translation) is said
+
+
+@pytest.mark.parametrize(("source", "target"), [("ja", "de"), ("fr", "en"), ("xx", "ja")])
+def test_languages_that_write_numbers_in_other_ways(source: str, target: str) -> None:
+    """3.14 is 3,14 in many of them."""
+    assert Numbers.of(source, target) is None
+
+
+def test_a_number_of_many_digits_is_said_as_it_is() -> None:
+    """Python reads no more than 4,300 digits as a number."""
+    long = "9" * 5000
+    assert terms("ja", "en", f"{long}と{long}億") == [Term(long, long)]
+
+
+@pytest.mark.parametrize(
+    "piece", ["1", "1-", "1-1:", "1,111,", "1:", "1.", "1万", "1千", "1 ", "$1", "1年", " 1 million"]
+)
+def test_long_texts_take_a_time_that_is_linear_in_their_length(piece: str) -> None:
+    """A third of a million characters are looked through within the limit of a test."""
+    for source, target in (("ja", "en"), ("en", "ja"), ("ja", "zh")):
+        terms(source, target, f"{piece * (300_000 // len(piece))}a")
+
+
+def test_what_is_a_term_or_a_word_already_is_no_number() -> None:
+    """Nor is what a stand-in is read for."""
+    spelling = Spelling(Nearest(Tokenizer.load(ROOT / "models" / "pretrained" / "ja-en").source))
+    spelt = spelling.of("{name}の1200円と、ISBN 4473032450と、創業1500年と、¥1,300")
+    glossary = Glossary([Term("創業1500年", "since 500")])
+    found = with_terms(spelt, glossary, Script.of("ja"), Numbers.of("ja", "en"))
+    assert [term.target for term in found.terms] == ["since 500", "ISBN 4473032450", "1200 yen"]
+    assert with_terms(spelt, NO_TERMS, None, None) is spelt
