@@ -18,8 +18,10 @@ from itertools import pairwise
 from typing import Final
 
 from models.data.characters import Nearest
+from models.data.digits import in_digits
 from models.data.glossary import Glossary, Term
 from models.data.markup import NO_MARKS, unmarked
+from models.data.spacing import primary
 from models.data.spelt import STAND_INS, Spelt, as_tokenized
 from models.data.word_edges import kind_of
 from models.data.words import ADDRESS, ENTITY, PICTURES, PLACEHOLDER, SIGNS, beside
@@ -46,8 +48,10 @@ _ESCAPE: Final = re.compile(r"\\([*_#`~<>\[\]])")
 class Spelling:
     """How texts are read by a model of one vocabulary."""
 
-    def __init__(self, nearest: Nearest) -> None:
+    def __init__(self, nearest: Nearest, language: str = "") -> None:
+        """Read texts in a language as far as the `nearest` vocabulary allows; none of translations, which stay."""
         self._nearest = nearest
+        self._japanese = primary(language) == "ja"
 
     def of(self, text: str) -> Spelt:
         """The text as the vocabulary can best spell it."""
@@ -65,7 +69,7 @@ class Spelling:
         if "\\" in text:
             text = _ESCAPE.sub(reading.sign, text)
         if not text.isascii():
-            text = _PICTURES.sub(reading.pictures, text)
+            text = self.in_digits(_PICTURES.sub(reading.pictures, text))
         return Spelt(
             self._nearest.of(text),
             text,
@@ -74,6 +78,10 @@ class Spelling:
             tuple(reading.escaped.items()),
             marks if marks.any else NO_MARKS,
         )
+
+    def in_digits(self, text: str) -> str:
+        """Return a Japanese text with its years and ordinals in digits; any other one as it is."""
+        return in_digits(text) if self._japanese else text
 
     def with_terms(self, spelt: Spelt, terms: Collection[Term]) -> Spelt:
         """The same text with stand-ins for some of its terms, from its beginning on, for as many as there are."""

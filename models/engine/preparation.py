@@ -190,7 +190,7 @@ class Preparation:
     def _divided(self, request: TranslationRequest, example: Example, *, in_turn: bool) -> Prepared:
         if not (example.source and has_words(request.source)):
             return Prepared([], [], 0, request.source.strip())
-        glossary = Glossary(request.terms) if request.terms else NO_TERMS
+        glossary = Glossary(map(self._as_read, request.terms)) if request.terms else NO_TERMS
         if self._is_of_others(request.source, glossary):
             return Prepared([], [], 0, with_signs_of(self.manifest.languages.target, request.source.strip()))
         texts = request.parts or (request.source,)
@@ -204,6 +204,9 @@ class Preparation:
         unread = [text.strip() for text, clause in clauses if not clause.source]
         spelt[-1] = replace(spelt[-1], left_out=(*spelt[-1].left_out, *unread))
         return Prepared(read, spelt, len(clauses[0][1].preceding))
+
+    def _as_read(self, term: Term) -> Term:
+        return replace(term, source=self.spelling.in_digits(term.source))
 
     def _is_of_others(self, text: str, glossary: Glossary) -> bool:
         """Return whether all words of a text are in a script other than the source language's, and none is a term."""

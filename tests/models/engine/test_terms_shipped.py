@@ -65,6 +65,17 @@ def test_numbers_come_back(pair: str, text: str, number: str) -> None:
     assert number in Runtime.load(PRETRAINED / pair).translate([TranslationRequest(text)], Options())[0].text
 
 
+def test_the_year_of_an_era_is_a_western_one_unless_a_term_has_it(runtime: Runtime) -> None:
+    """Read as it is, of Reiwa 6 the model made 1467."""
+    text = "本契約の期間は、令和5年4月1日から令和6年3月31日までの1年間とする。"
+    own, asked = runtime.translate(
+        [TranslationRequest(text), TranslationRequest(text, terms=(Term("令和6年", "the year Reiwa 6"),))], Options()
+    )
+    assert re.search("April 1, 2023.*March 31, 2024", own.text)
+    assert "the year Reiwa 6" in asked.text
+    assert "2024" not in asked.text
+
+
 def test_terms_are_of_use_with_marks_context_and_drafts(runtime: Runtime) -> None:
     """The words for the term are in bold, context is read as it is, and a draft changes nothing."""
     request = TranslationRequest(
