@@ -14,7 +14,7 @@ from models.data.words import beside
 
 _FIRST: Final = 0xF0000
 """First of the private-use characters that stand for marks; no model reads or writes these."""
-_PLACE: Final = re.compile(r"[\U000f0000-\U0010ffff]")
+PLACE: Final = re.compile(r"[\U000f0000-\U0010ffff]")
 _SIGNS_OF_MARKDOWN: Final = frozenset("*_~=")
 _MOST: Final = 1000
 """Maximum pairs of a text; with more it is read as it is, marks included."""
@@ -75,7 +75,7 @@ class Unmarked:
             for place, mark in zip(_places(number), (pair.opens, pair.closes), strict=True)
         }
         if marks:
-            translation = _PLACE.sub(lambda found: _written(found, marks.get(found[0], "")), translation)
+            translation = PLACE.sub(lambda found: _written(found, marks.get(found[0], "")), translation)
         return f"{self.before}{' '.join(filter(None, [translation, *behind]))}{self.after}"
 
 
@@ -138,8 +138,8 @@ def with_parts_replaced(translation: str, find: Callable[[str], Iterable[tuple[i
             to its beginning, and all from the first closing one on to its end.
         find: yields the parts of a translation without placeholders, in order, each with its replacement.
     """
-    places = deque((found.start() - number, found[0]) for number, found in enumerate(_PLACE.finditer(translation)))
-    bare, made, last = _PLACE.sub("", translation), list[str](), 0
+    places = deque((found.start() - number, found[0]) for number, found in enumerate(PLACE.finditer(translation)))
+    bare, made, last = PLACE.sub("", translation), list[str](), 0
 
     def keep_until(end: int) -> None:
         nonlocal last

@@ -22,6 +22,7 @@ from models.data.documents import Sentence, Window
 from models.data.glossary import NO_TERMS, Glossary
 from models.data.memory import NO_MEMORY, TranslationMemory
 from models.data.numbers import Numbers
+from models.data.quotes import with_opening_quote
 from models.data.scripts import Script
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
@@ -288,10 +289,11 @@ class Runtime:
 
     def _joined(self, parts: Sequence[Best], rank: int) -> Alternative:
         found = [hypotheses[rank] for _, _, hypotheses in parts]
-        texts = [
-            spelt.restored(spelt.in_terms(self._placement.place(request, spelt, said, scored=rank == 0)))
-            for (request, spelt, _), said in zip(parts, map(self._preparation.said, found), strict=True)
-        ]
+        texts = []
+        for (request, spelt, _), said in zip(parts, map(self._preparation.said, found), strict=True):
+            placed = self._placement.place(request, spelt, said, scored=rank == 0)
+            quoted = with_opening_quote(placed, spelt.plain, self.manifest.languages.target)
+            texts.append(spelt.restored(spelt.in_terms(quoted)))
         score = sum(each.log_probability for each in found) / sum(each.length for each in found)
         return Alternative(join_translations(texts, self.manifest.languages.target), score)
 

@@ -60,6 +60,14 @@ def test_words_in_latin_letters_stay_in_a_translation_from_japanese(runtime: Run
         assert [each for each in words if each.lower() not in translation.text.lower()] == []
 
 
+def test_a_quotation_at_the_beginning_is_opened(runtime: Runtime) -> None:
+    """The model has learnt from references that lack the mark there, and closes it alone."""
+    texts = ["「二条」：久我雅忠の娘。", "<b>「二条」</b>：久我雅忠の娘。"]
+    plain, marked = runtime.translate([TranslationRequest(text) for text in texts], Options())
+    assert plain.text.startswith("'Nijo': ")
+    assert marked.text.startswith("'<b>Nijo</b>': ")
+
+
 def test_a_sentence_in_another_script_is_not_translated(runtime: Runtime) -> None:
     """It stays as it is, with a score of 0, unless a glossary has a word in it."""
     texts = ["Best regards,", "The meeting is at 3 pm on Friday。", "Увидимся", "<b>OK!</b>"]
