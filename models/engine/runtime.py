@@ -20,9 +20,9 @@ from models.data.characters import Nearest
 from models.data.clauses import join_translations
 from models.data.documents import Sentence, Window
 from models.data.glossary import NO_TERMS, Glossary
+from models.data.lost_signs import with_opening_quote, with_yen_sign
 from models.data.memory import NO_MEMORY, TranslationMemory
 from models.data.numbers import Numbers
-from models.data.quotes import with_opening_quote
 from models.data.scripts import Script
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
@@ -293,7 +293,7 @@ class Runtime:
         for (request, spelt, _), said in zip(parts, map(self._preparation.said, found), strict=True):
             placed = self._placement.place(request, spelt, said, scored=rank == 0)
             quoted = with_opening_quote(placed, spelt.plain, self.manifest.languages.target)
-            texts.append(spelt.restored(spelt.in_terms(quoted)))
+            texts.append(spelt.restored(spelt.in_terms(with_yen_sign(quoted, spelt.plain))))
         score = sum(each.log_probability for each in found) / sum(each.length for each in found)
         return Alternative(join_translations(texts, self.manifest.languages.target), score)
 

@@ -1,4 +1,4 @@
-"""The quotation mark at the beginning of a translation, which a model may have learnt to leave out."""
+"""Signs that references of a training corpus have lost, and that a model has learnt to do without."""
 
 import re
 from typing import Final
@@ -9,6 +9,7 @@ from models.data.spacing import gap_of
 _OPENS: Final = frozenset("「『“‘\"'«")
 _MARK: Final = re.compile(r"(?:(?<=[\s(\[\"])|^)(?P<opens>')(?=\S)|(?<=\S)(?<!s)'(?!\w)|(?<=s)'(?![\w\s]|\Z)|(?<=s)'\Z")
 """A single one; no apostrophe: it's, emperors' tombs."""
+_BACKSLASH: Final = re.compile(r"\\(?=[0-9])")
 
 
 def with_opening_quote(translation: str, source: str, language: str) -> str:
@@ -32,6 +33,11 @@ def with_opening_quote(translation: str, source: str, language: str) -> str:
     while PLACE.match(translation, begin) and _end_of_pair(translation, begin) > closing:
         begin += 1
     return f"{translation[:begin]}'{translation[begin:]}"
+
+
+def with_yen_sign(translation: str, source: str) -> str:
+    """Write an amount of yen with its sign, which old Japanese character sets have in the place of the backslash."""
+    return translation if "\\" in source else _BACKSLASH.sub("¥", translation)
 
 
 def _never_opened(text: str) -> int | None:

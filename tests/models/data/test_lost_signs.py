@@ -1,9 +1,9 @@
-"""Quotation marks that a translation closes without opening them."""
+"""Quotation marks that a translation closes without opening them, and signs of the yen."""
 
 import pytest
 
+from models.data.lost_signs import with_opening_quote, with_yen_sign
 from models.data.markup import with_places
-from models.data.quotes import with_opening_quote
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,9 @@ def test_where_a_mark_is_added_beside_others(translation: str, spans: list[tuple
     """Within those around the mark that it belongs to, and before others."""
     added = with_opening_quote(with_places(translation, spans), "「二条」", "en")
     assert "".join(each if each.isascii() else "<>"[ord(each) % 2] for each in added) == quoted
+
+
+def test_an_amount_of_yen_has_its_sign() -> None:
+    """Unless the source has a backslash, too."""
+    assert with_yen_sign(r"It is \220 or \1,000, but \n.", "220円") == r"It is ¥220 or ¥1,000, but \n."
+    assert with_yen_sign(r"C:\220", r"C:\220") == r"C:\220"
