@@ -87,6 +87,7 @@ PLACEHOLDER: Final = (
     | %% | (?<![0-9]) % L? [1-9][0-9]?+ (?![A-Za-z0-9%])                            # %1 %L1, of Qt
     | &lt;/? [A-Za-z0-9][A-Za-z0-9_.:-]*+ \s*+ /?+ &gt;                             # a tag that is spoken of
     | (?<![A-Za-z0-9._%+/@-]) @ [A-Za-z_][A-Za-z0-9_]*+ (?:[./@-][A-Za-z0-9_]++)*+   # @name @user@host.org @scope/name
+    | _{3,}+ | ＿{2,}+                                                                # to be filled in by hand
     | \[ -?@[A-Za-z0-9_] [^\[\]\n\U000f0000-\U0010ffff]{0,120}+ \] (?!\()                # [@name, p. 3], of Pandoc
     | (?<![A-Za-z0-9&\#/]) \# [0-9]++ (?![A-Za-z0-9_])                                # of an issue: #123
     | <%=? [^%<>\n\U000f0000-\U0010ffff]{1,80}+ %> | <!-- [^\n\U000f0000-\U0010ffff]{0,400}? -->
@@ -95,7 +96,7 @@ PLACEHOLDER: Final = (
 )
 SIGNS: Final = (
     *("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[", "~", "^", "\\("),
-    *("¥", "￥", "€", "£", "m2", "m3", *RAISED, *_FRACTIONS, *_SQUARES),
+    *("¥", "￥", "€", "£", "___", "＿＿", "m2", "m3", *RAISED, *_FRACTIONS, *_SQUARES),
 )
 """One of them is in each address and each placeholder."""
 PICTURES: Final = (

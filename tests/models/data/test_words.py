@@ -52,7 +52,8 @@ def test_what_has_words(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "run", ["a", "$1,", "@", "a@", "@a.", " @a", "<a ", "<a b=", "{a", "{ ", "%0", "%1", "&a", "www", "http://a ", '"']
+    "run",
+    ["a", "$1,", "_", "@", "a@", "@a.", " @a", "<a ", "<a b=", "{a", "{ ", "%0", "%1", "&a", "www", "http://a ", '"'],
 )
 def test_no_run_of_characters_takes_long(run: str) -> None:
     """A quarter of a million characters of the same run: in time that grew with the square, this would never end."""
