@@ -2,9 +2,9 @@
 
 Of an address, of code, or of what a program fills in, a model makes something else, a piece at a time. So it reads a
 word that it copies, and that is replaced again; a term, too, where it has said it in other words than are asked for. Of
-an entity of HTML, or an escape of Markdown, it reads the character, which is written so again. Of emoji it knows
-nothing: it reads none of them, and they follow the translation. How Japanese words are read aloud it does not read:
-that is of no use elsewhere.
+an entity of HTML, or an escape of Markdown, it reads the character, which is written so again. Of emoji and faces it
+knows nothing: it reads none of them, and they follow the translation. How Japanese words are read aloud it does not
+read: that is of no use elsewhere.
 """
 
 import html
@@ -33,6 +33,18 @@ _PICTURES: Final = re.compile(
     rf"(?:[{PICTURES}\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]|\u200d(?=[{PICTURES}]))*"
 )
 """One after another, with what they are joined by and say how they look; keys with a digit or a sign, too."""
+_FACES: Final = re.compile(
+    r"""
+      [m＼\\]? [(（]
+        (?= [^()（）\n]{0,10}?
+            (?: (?<![A-Za-z0-9]) [\^´] | \^ (?![A-Za-z0-9]) | [｀￣ﾟ] | [-T;><oO]_[-T;><oO] | _[ ]_ | ≧.≦ ) )
+        [^()（）\n0-9々ぁ-ゖァ-ヂヅ-ヺ\u3400-\u9fff\U000f0000-\U0010ffff]{2,12}+
+      [)）] (?: [m／/ﾉゞ;；]++ (?![A-Za-z/]) )?+                                        # (^_^)  (´・ω・｀)  m(_ _)m
+    | (?<=\s) [:;]-?[()DP] (?![\w()])                                                  # :-)
+    """,
+    re.VERBOSE,
+)
+"""Faces of characters, as in chats."""
 _READ_ALOUD: Final = re.compile(
     r"｜(?P<marked>[^｜《》\s\U000f0000-\U0010ffff]{1,40}+)《[ぁ-ゖァ-ヺー・]{1,40}+》"
     r"|(?<=[々〆\u3400-\u9fff\uf900-\ufaff])《[ぁ-ゖァ-ヺー・]{1,40}+》|［＃[^［］\n]{1,80}+］"
@@ -68,6 +80,7 @@ class Spelling:
             text = _ENTITY.sub(reading.character, text)
         if "\\" in text:
             text = _ESCAPE.sub(reading.sign, text)
+        text = _FACES.sub(reading.face, text)
         if not text.isascii():
             text = self.in_digits(_PICTURES.sub(reading.pictures, text))
         return Spelt(
@@ -153,8 +166,10 @@ class _Reading:
 
     def pictures(self, found: re.Match[str]) -> str:
         """Pictures that the vocabulary has; else what keeps the words around them apart."""
-        if self.nearest.has(found[0]):
-            return found[0]
+        return found[0] if self.nearest.has(found[0]) else self.face(found)
+
+    def face(self, found: re.Match[str]) -> str:
+        """What keeps the words around it apart."""
         self.left_out.append(found[0])
         joins = all(map(_runs_into, beside(found)))
         return " " if joins else ""

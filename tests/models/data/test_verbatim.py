@@ -179,6 +179,40 @@ def test_a_stand_in_is_read_for_an_amount_of_money(japanese: Spelling, text: str
 
 
 @pytest.mark.parametrize(
+    "face",
+    [
+        *(
+            "(^_^)",
+            "(*^^*)",
+            "(´・ω・｀)",
+            "m(_ _)m",
+            "＼(^o^)／",
+            "(-_-;)",
+            "(T_T)",
+            "(>_<)",
+            "(≧∇≦)ﾉ",
+            "(￣ー￣)",
+            "（ﾟДﾟ）",
+        ),
+        *(":-)", ":D", ";)", "(^o^)/"),
+    ],
+)
+def test_faces_follow_the_translation(japanese: Spelling, face: str) -> None:
+    """As emoji do: the model reads none of them."""
+    spelt = japanese.of(f"楽しい {face}")
+    assert spelt.text.strip() == "楽しい"
+    assert spelt.restored("It's fun.") == f"It's fun. {face}"
+
+
+@pytest.mark.parametrize(
+    "text", ["f(x^2)", "(x≧0)", "(A´)", "(35´)", "(ω=2πf)", "(user_name)", "(笑)", "（？－？）", "a:)"]
+)
+def test_what_is_no_face(japanese: Spelling, text: str) -> None:
+    """Formulas, names, and years that nobody knows."""
+    assert japanese.of(text).left_out == ()
+
+
+@pytest.mark.parametrize(
     ("text", "address"),
     [
         ("https://ja.wikipedia.org/wiki/紫式部 を参照。", "https://ja.wikipedia.org/wiki/紫式部"),
