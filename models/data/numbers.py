@@ -37,8 +37,6 @@ _THOUSANDS: Final = {1000: ("千",)} | {
 }
 _MOST_DIGITS: Final = 2
 """How many digits a number without any sign may have that is no term: models are reliable with these."""
-
-
 _MOST_SAID: Final = 25
 """How many characters a number may have for other ways to say it."""
 
