@@ -36,7 +36,11 @@ _THOUSANDS: Final = {1000: ("千",)} | {
     1000 * digit: (f"{digit}千", f"{kanji}千") for digit, kanji in enumerate("二三四五六七八九", start=2)
 }
 _MOST_DIGITS: Final = 2
-"""How many digits a number without any sign may have that is no term: models are reliable with these."""
+_MOST_DIGITS_OF_ENGLISH: Final = 4
+"""How many digits a number without any sign may have that is no term: models are reliable with these.
+
+In English such a number may be a year, of which Japanese makes 1869年 or 明治2年, but of a word in its place only 1869.
+"""
 _MOST_SAID: Final = 25
 """How many characters a number may have for other ways to say it."""
 
@@ -47,6 +51,7 @@ class Numbers:
 
     target: str
     pattern: re.Pattern[str]
+    most_digits: int
 
     @classmethod
     def of(cls, source: str, target: str) -> "Numbers | None":
@@ -70,6 +75,7 @@ class Numbers:
                 """,
                 re.VERBOSE | re.ASCII,
             ),
+            _MOST_DIGITS_OF_ENGLISH if source == "en" else _MOST_DIGITS,
         )
 
     def terms(self, text: str) -> Iterator[Term]:
@@ -84,7 +90,7 @@ class Numbers:
                 if len(number) <= _MOST_SAID and (value := _value(number)) is not None:
                     said = self._said(value)
                     yield self._term(found, said[0], said[1:])
-            elif len(amount := unicodedata.normalize("NFKC", found["amount"])) > _MOST_DIGITS:
+            elif len(amount := unicodedata.normalize("NFKC", found["amount"])) > self.most_digits:
                 digits = amount.replace(",", "")
                 is_whole = digits.isdigit() and not digits.startswith("0") and len(digits) <= _MOST_SAID
                 others = self._said(int(digits)) if is_whole else ()
