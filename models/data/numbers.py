@@ -90,12 +90,15 @@ class Numbers:
                 if len(number) <= _MOST_SAID and (value := _value(number)) is not None:
                     said = self._said(value)
                     yield self._term(found, said[0], said[1:])
-            elif len(amount := unicodedata.normalize("NFKC", found["amount"])) > self.most_digits:
+            elif self._may_be_wrong(amount := unicodedata.normalize("NFKC", found["amount"])):
                 digits = amount.replace(",", "")
                 is_whole = digits.isdigit() and not digits.startswith("0") and len(digits) <= _MOST_SAID
                 others = self._said(int(digits)) if is_whole else ()
                 is_round = self.target == "ja" and is_whole and amount.endswith(",000") and len(digits) > len("9000")
                 yield self._term(found, others[0] if is_round else amount, others)
+
+    def _may_be_wrong(self, amount: str) -> bool:
+        return len(amount) > (self.most_digits if amount.isdigit() else _MOST_DIGITS)
 
     def _term(self, found: re.Match[str], number: str, others: tuple[str, ...]) -> Term:
         """Return a number with its unit; a translation may have any other word for the unit."""

@@ -105,7 +105,10 @@ def test_compressed_corpus_whose_name_does_not_say_so_is_refused(tmp_path: Path)
     """As without a cluster, the error says that it is compressed, not that some byte is no text."""
     packed = tmp_path / "corpus.ja"
     packed.write_bytes(gzip.compress(TEXT.encode()))
-    with CorpusFile.open(packed, "how") as corpus, pytest.raises(DataError, match=r"corpus\.ja: is compressed with gzip"):
+    with (
+        CorpusFile.open(packed, "how") as corpus,
+        pytest.raises(DataError, match=r"corpus\.ja: is compressed with gzip"),
+    ):
         list(corpus.parts(2))
 
 

@@ -45,6 +45,7 @@ def test_numbers_of_japanese(text: str, targets: list[str]) -> None:
     ("text", "targets"),
     [
         ("3 billion yen, 1.23 Trillion, 125 million people", ["30億円", "1兆2300億", "1億2500万"]),
+        ("3.14 of 1,200", ["3.14", "1,200"]),
         ("US$1.5 million, ¥13.2 trillion and £2 million", ["150万ドル", "13兆2000億円", "200万ポンド"]),
         ("10,000 people at 22:45, 149.50 yen, 12,345, 133,000", ["1万", "22:45", "149.50円", "12,345", "13万3000"]),
         ("ISBN 4473032450, 1-3-28.", ["4473032450", "1-3-28"]),
