@@ -62,7 +62,11 @@ def _texts(file: XmlPlaces, page: Page) -> Iterator["_Text"]:
         content = file.content(place)
         pieces = list(_PIECE.finditer(content.strip()))
         has_tags = any(piece["text"] is None and piece["cdata"] is None for piece in pieces)
-        text = (_Tagged if has_tags else _Plain)(place, content, pieces, page)
+        try:
+            text = (_Tagged if has_tags else _Plain)(place, content, pieces, page)
+        except ValueError:
+            where = f"the text that begins in line {file.line(place)}"
+            raise InvalidInputError(rf"file: {where} has \u without the number of a character after it") from None
         if text.is_text:
             yield text
 

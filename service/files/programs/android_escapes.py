@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-from service.errors import InvalidInputError
-
 _ESCAPE: Final = re.compile(
     r'\\(?:u(?P<number>[0-9A-Fa-f]{4})|(?P<sign>.))|(?P<quote>")|(?P<gap>[ \t\r\n]++)|[^\\" \t\r\n]++', re.DOTALL
 )
@@ -36,14 +34,11 @@ class Escapes:
         """Return what a piece of the text says, which begins without quotation marks: they end at a tag.
 
         Raises:
-            InvalidInputError: it has an escape that is none, or only half of a character.
+            ValueError: it has an escape that is none, or only half of a character.
         """
         self._is_in_quotes = False
-        try:
-            said = "".join(map(self._said, _ESCAPE.finditer(written)))
-            return said.encode("utf-16", "surrogatepass").decode("utf-16")
-        except ValueError:
-            raise InvalidInputError(rf"file: a text has \u and not the number of a character: {written[:40]}") from None
+        said = "".join(map(self._said, _ESCAPE.finditer(written)))
+        return said.encode("utf-16", "surrogatepass").decode("utf-16")
 
     def written(self, said: str) -> str:
         """Write a piece of a text, without the quotation marks around all of it."""

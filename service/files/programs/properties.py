@@ -130,7 +130,9 @@ def _unescaped(found: re.Match[str]) -> str:
         return said.encode("utf-16", "surrogatepass").decode("utf-16")
     except ValueError:
         line = len(re.findall(_END, found.string[: found.start("name")])) + 1
-        raise InvalidInputError(rf"file: the entry in line {line} has \u and not the number of a character") from None
+        raise InvalidInputError(
+            rf"file: the entry in line {line} has \u without the number of a character after it"
+        ) from None
 
 
 def _said(escape: re.Match[str]) -> str:

@@ -47,7 +47,7 @@ def with_translation(content: bytes, translation: str) -> bytes:
 def _read(content: bytes) -> XmlPlaces:
     file = XmlPlaces(content, _PATHS)
     if file.root != _ROOT:
-        raise InvalidInputError(f"file: is no .resx: begins with <{file.root[:40]}>, not <{_ROOT}>")
+        raise InvalidInputError(f"file: is not a valid .resx: it begins with <{file.root[:40]}>, not <{_ROOT}>")
     return file
 
 

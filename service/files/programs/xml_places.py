@@ -62,11 +62,15 @@ class XmlPlaces:
             self._parser.Parse(self._raw, True)
         except expat.ExpatError as error:
             place = f"line {error.lineno}, column {error.offset + 1}"
-            raise InvalidInputError(f"file: is no XML: {expat.ErrorString(error.code)}, {place}") from None
+            raise InvalidInputError(f"file: is not valid XML: {expat.ErrorString(error.code)}, {place}") from None
 
     def content(self, place: Place) -> str:
         """Return what is in an element, as it is written there, but with line ends as XML reads them."""
         return re.sub("\r\n?", "\n", self._raw[place.begin : place.end].decode())
+
+    def line(self, place: Place) -> int:
+        """Return the line in which the content of an element begins, from 1."""
+        return self._raw.count(b"\n", 0, place.begin) + 1
 
     def with_contents(self, changed: Iterable[tuple[Place, str]]) -> bytes:
         """Return the file with some contents replaced, which are given in their order."""

@@ -149,17 +149,20 @@ def test_encodings() -> None:
     assert capitals(declared, "utf-16") == string("X")
 
 
+NOT_A_CHARACTER = "file: the text that begins in line 4 has \\u without the number of a character after it"
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
         ("<project/>", "file: of .xml, only Android's <resources> are translated, not <project>"),
-        ("<resources>", "file: is no XML: no element found, line 1, column 12"),
-        ("", "file: is no XML: no element found, line 1, column 1"),
-        ("<resources>\n<string>&x;</string></resources>", "file: is no XML: undefined entity, line 2, column 9"),
+        ("<resources>", "file: is not valid XML: no element found, line 1, column 12"),
+        ("", "file: is not valid XML: no element found, line 1, column 1"),
+        ("<resources>\n<string>&x;</string></resources>", "file: is not valid XML: undefined entity, line 2, column 9"),
         ('<!DOCTYPE resources [<!ENTITY x "y">]><resources/>', "file: has declarations of its own"),
         ('<!DOCTYPE resources SYSTEM "file:///etc/passwd"><resources/>', "file: has declarations of its own"),
-        (string("x \\u12"), "file: a text has \\u and not the number of a character: x \\u12"),
-        (string("x \\ud83d"), "file: a text has \\u and not the number of a character: x \\ud83d"),
+        (string("x \\u12"), NOT_A_CHARACTER),
+        (string("x \\ud83d"), NOT_A_CHARACTER),
         ("<a>" * 500_001, "file: has more than 500000 tags"),
         (resources("<string>x</string>" * 100_001), "file: has more than 100000 texts"),
     ],

@@ -152,9 +152,9 @@ def test_no_translation_begins_with_a_separator(first: str) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"a=x\nb=\\u12", "file: the entry in line 2 has \\u and not the number of a character"),
-        (b"a=C:\\users", "file: the entry in line 1 has \\u and not the number of a character"),
-        (b"\na=x\\ud83d", "file: the entry in line 2 has \\u and not the number of a character"),
+        (b"a=x\nb=\\u12", "file: the entry in line 2 has \\u without the number of a character after it"),
+        (b"a=C:\\users", "file: the entry in line 1 has \\u without the number of a character after it"),
+        (b"\na=x\\ud83d", "file: the entry in line 2 has \\u without the number of a character after it"),
         (b"a=\x82\xa0", "file: is not in UTF-8: byte 2; nor is it in ISO-8859-1"),
         ("a=あいう".encode("euc-jp"), "file: is not in UTF-8: byte 2; nor is it in ISO-8859-1"),
         (b'a=\x1b$B$"\x1b(B', "file: is not in UTF-8, but in ISO-2022; nor is it in ISO-8859-1"),

@@ -120,8 +120,8 @@ def test_a_translation_is_escaped(value: str, translation: str, after: str) -> N
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("<resources/>", "file: is no .resx: begins with <resources>, not <root>"),
-        ("<root>", "file: is no XML: no element found, line 1, column 7"),
+        ("<resources/>", "file: is not a valid .resx: it begins with <resources>, not <root>"),
+        ("<root>", "file: is not valid XML: no element found, line 1, column 7"),
         ('<!DOCTYPE root [<!ENTITY x "y">]><root/>', "file: has declarations of its own"),
         (resx(*["x"] * 100_001), "file: has more than 100000 texts"),
     ],
