@@ -4,6 +4,7 @@ Tags within a text stay with the same words; everything else stays the same, byt
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -77,7 +78,7 @@ def _is_shown(place: Place) -> bool:
     return not is_stored and all(each.get("translatable") != "false" for each in place.attributes)
 
 
-class _Text:
+class _Text(ABC):
     """The text of a resource; white space at its ends, which Android removes, stays."""
 
     html: str
@@ -94,8 +95,9 @@ class _Text:
         """Return the content with a translation of `html`."""
         return f"{self._before}{self._written(translation)}{self._after}"
 
+    @abstractmethod
     def _written(self, translation: str) -> str:
-        raise NotImplementedError
+        """Return the content without the white space at its ends."""
 
 
 class _Plain(_Text):
