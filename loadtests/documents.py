@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from models.data.documents import read_documents
-from models.data.words import has_words
 from models.errors import DataError
+from models.text.words import has_words
 
 Documents = tuple[tuple[str, ...], ...]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
-from models.data.spacing import sentence_gap_of
 from models.engine.requests import Options, Translation, TranslationRequest
+from models.text.spacing import sentence_gap_of
 from service.alternatives import as_sent, options, others
 from service.errors import InvalidInputError
 from service.inference.admission import Admission, Place

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import orjson
 
-from models.data.glossary import Glossary, Term
+from models.text.glossary import Glossary, Term
 from service.schemas import GlossaryTerm
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from models.data.glossary import Term
-from models.data.memory import Segment, TranslationMemory
 from models.engine.requests import TranslationRequest
+from models.text.glossary import Term
+from models.text.memory import Segment, TranslationMemory
 from service.glossary import glossary_of, written
 from service.schemas import DocumentRequest
 from service.segmentation.splitting import parts

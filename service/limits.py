@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from models.data.markup import unmarked
 from models.errors import SentenceTooLongError
+from models.text.markup import unmarked
 from service.errors import InvalidInputError
 from service.schemas import GlossaryTerm, Limits, MemorySegment
 from service.settings import Settings

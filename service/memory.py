@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import orjson
 
-from models.data.memory import Segment, TranslationMemory
+from models.text.memory import Segment, TranslationMemory
 from service.schemas import MemorySegment
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from models.data.glossary import UNFIT
+from models.text.glossary import UNFIT
 
 MAX_BEAM = 8
 MAX_POSITION = MAX_SECONDS = 2**31

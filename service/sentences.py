@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from models.data.documents import Sentence
-from models.data.words import has_words
 from models.engine.requests import TranslationRequest
 from models.errors import AntecedentError, RequestError
+from models.text.words import has_words
 from service.alternatives import options, others
 from service.errors import (
     SentenceFailedError,

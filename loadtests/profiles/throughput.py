@@ -25,8 +25,8 @@ from loadtests.users.conversation import pair_of
 from models.bundle.manifest import Manifest
 from models.config import ContextWindow
 from models.data.documents import Document, Sentence, windows
-from models.data.words import has_words
 from models.engine.requests import TranslationRequest
+from models.text.words import has_words
 from service.segmentation.splitting import parts
 
 THROUGHPUT = 0.9

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from models.data.checksums import sha256_of_program
 from models.data.documents import Document, Sentence
-from models.data.glossary import Glossary, Term
-from models.data.memory import Segment, TranslationMemory
 from models.data.replacement import Replacement
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime, WindowTranslator
 from models.errors import BundleError, ClusterError, RequestError
 from models.evaluation.document_translation import translate_documents
+from models.text.glossary import Glossary, Term
+from models.text.memory import Segment, TranslationMemory
 
 ATTEMPTS: Final = 5
 """Maximum attempts at a part: machines may fail, but a text that kills every worker must not be retried for ever."""

@@ -9,11 +9,11 @@ import typer
 from models.bundle.manifest import Manifest
 from models.commands.context import SearchSettings, options_of
 from models.commands.options import with_folder
-from models.data.glossary import Term
-from models.data.memory_files import read_memory
 from models.data.replacement import ContextKind, Replacement
 from models.engine.requests import Strategy
 from models.errors import ConfigError
+from models.text.glossary import Term
+from models.text.memory_files import read_memory
 
 if TYPE_CHECKING:
     from models.bulk.cluster import Cluster

@@ -26,9 +26,9 @@ from models.commands.options import (
 )
 from models.config import load_config
 from models.data.documents import read_documents
-from models.data.glossary import Glossary, read_terms
-from models.data.memory import NO_MEMORY, TranslationMemory
-from models.data.memory_files import read_memory
+from models.text.glossary import Glossary, read_terms
+from models.text.memory import NO_MEMORY, TranslationMemory
+from models.text.memory_files import read_memory
 
 
 def export(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from models.config import ContextWindow, DecodingConfig
-from models.data.glossary import NO_TERMS, Glossary
-from models.data.memory import NO_MEMORY, TranslationMemory
 from models.data.replacement import ContextKind, Replacement, Vocabulary
 from models.engine.requests import Options, Strategy
+from models.text.glossary import NO_TERMS, Glossary
+from models.text.memory import NO_MEMORY, TranslationMemory
 
 if TYPE_CHECKING:
     from models.engine.runtime import Runtime, WindowTranslator

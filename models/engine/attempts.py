@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeVar
 
-from models.data.glossary import Term
-from models.data.spelt import Spelt
 from models.engine.preparation import Preparation, Prepared
 from models.engine.requests import Options
 from models.engine.strategies import TokenizedRequest
 from models.engine.wordings import Wordings
 from models.search.hypotheses import Hypothesis
+from models.text.glossary import Term
+from models.text.spelt import Spelt
 
 _MOST: Final = 3
 """Most tries with stand-ins: where one is lost, the next comes back half the time, a third in a quarter of the rest."""

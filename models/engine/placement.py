@@ -14,12 +14,7 @@ from typing import Final, NamedTuple
 
 import torch
 
-from models.data.full_width import as_half_width
-from models.data.markup import Pair, Unmarked, with_places
-from models.data.spacing import gap_of
-from models.data.spelt import Spelt
 from models.data.tokenizer import UNK, Tokenizer, with_whole_vowels
-from models.data.verbatim import Spelling
 from models.engine.batching import want_of_memory
 from models.engine.candidates import Reading
 from models.engine.spans import (
@@ -34,6 +29,11 @@ from models.engine.spans import (
     room_of,
 )
 from models.engine.strategies import TokenizedRequest, TorchEngine
+from models.text.full_width import as_half_width
+from models.text.markup import Pair, Unmarked, with_places
+from models.text.spacing import gap_of
+from models.text.spelt import Spelt
+from models.text.verbatim import Spelling
 
 _MOST_SCORED: Final = 4
 """How many pairs of a sentence are placed by scores at most; any others are placed by proportion."""

@@ -7,19 +7,19 @@ from itertools import chain
 
 from models.bundle.manifest import Manifest
 from models.data.batches import ContextReader, Example, Tokens
-from models.data.clauses import attach, pack, split_within
-from models.data.full_width import with_full_width
-from models.data.glossary import NO_TERMS, Glossary, Term
-from models.data.numbers import Numbers
-from models.data.scripts import Script, with_signs_of, with_terms
-from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
-from models.data.verbatim import Spelling
-from models.data.words import has_words
 from models.engine.requests import TranslationRequest
 from models.engine.strategies import TokenizedRequest
 from models.errors import SentenceTooLongError
 from models.search.hypotheses import Hypothesis, max_target_length
+from models.text.clauses import attach, pack, split_within
+from models.text.full_width import with_full_width
+from models.text.glossary import NO_TERMS, Glossary, Term
+from models.text.numbers import Numbers
+from models.text.scripts import Script, with_signs_of, with_terms
+from models.text.spelt import Spelt
+from models.text.verbatim import Spelling
+from models.text.words import has_words
 
 _LENGTH_STEP = 16
 

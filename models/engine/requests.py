@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from models.data.documents import Sentence
-from models.data.glossary import Term
+from models.text.glossary import Term
 
 Strategy = Literal["direct", "sentence", "rerank", "verify"]
 """How a model translates.

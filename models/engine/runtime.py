@@ -16,16 +16,8 @@ from models.bundle.step_one import sentence_model_of
 from models.bundle.weights import model_weights
 from models.config import RunConfig
 from models.data.batches import ContextReader
-from models.data.characters import Nearest
-from models.data.clauses import join_translations
 from models.data.documents import Sentence, Window
-from models.data.glossary import NO_TERMS, Glossary
-from models.data.lost_signs import with_opening_quote, with_yen_sign
-from models.data.memory import NO_MEMORY, TranslationMemory
-from models.data.numbers import Numbers
-from models.data.scripts import Script
 from models.data.tokenizer import Tokenizer
-from models.data.verbatim import Spelling
 from models.engine.attempts import Attempts, Best, Telling
 from models.engine.backbone import BackboneEngine
 from models.engine.bert import BundledBert
@@ -41,6 +33,14 @@ from models.engine.wordings import Wordings
 from models.errors import BundleError, CheckpointError, DataError, UnsupportedOptionError
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
+from models.text.characters import Nearest
+from models.text.clauses import join_translations
+from models.text.glossary import NO_TERMS, Glossary
+from models.text.lost_signs import with_opening_quote, with_yen_sign
+from models.text.memory import NO_MEMORY, TranslationMemory
+from models.text.numbers import Numbers
+from models.text.scripts import Script
+from models.text.verbatim import Spelling
 from models.training.checkpoints import is_checkpoint, load_checkpoint, load_model, load_weights
 
 DEFAULT_OPTIONS: Final = Options()

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from models.data.glossary import Glossary, Term
-from models.data.markup import Pair
-from models.data.spelt import Spelt
-from models.data.word_edges import places_of
+from models.text.glossary import Glossary, Term
+from models.text.markup import Pair
+from models.text.spelt import Spelt
+from models.text.word_edges import places_of
 
 Span = tuple[int, int]
 _TRIED: Final = 6

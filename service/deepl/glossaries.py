@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from io import StringIO
 
-from models.data.spacing import primary
+from models.text.spacing import primary
 from service.deepl.bodies import (
     DictionaryAnswer,
     DictionaryRequest,

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from lxml import etree
 
-from models.data.memory_files import LONGEST_NAMESPACE
+from models.text.memory_files import LONGEST_NAMESPACE
 
 _MOST_ATTRIBUTES: Final = 200
 """The most attributes of an element: listing or copying them takes lxml quadratic time."""

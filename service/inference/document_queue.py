@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from models.data.documents import Sentence
-from models.data.words import has_words
 from models.engine.requests import Translation, TranslationRequest
 from models.errors import AntecedentError
+from models.text.words import has_words
 
 Enqueue = Callable[[TranslationRequest], asyncio.Future[Translation]]
 Around = Callable[[int], tuple[int, int]]

@@ -11,9 +11,9 @@ from itertools import accumulate, chain
 
 import sentencex
 
-from models.data.markup import split_unmarked
-from models.data.spacing import primary, sentence_gap_of
-from models.data.words import ENTITY
+from models.text.markup import split_unmarked
+from models.text.spacing import primary, sentence_gap_of
+from models.text.words import ENTITY
 from service.segmentation.disguise import disguised
 
 _ENTITY = re.compile(ENTITY, re.VERBOSE | re.ASCII)

@@ -7,7 +7,7 @@ that it reads correctly. The length never changes, so that positions in the disg
 import re
 from typing import Final
 
-from models.data.words import TICKED
+from models.text.words import TICKED
 
 _AFTER_STOP: Final = re.compile(r"(?<=[。！？])[0-9]")
 """The library takes an ASCII digit after a stop for a decimal, and so misses 来た。3人は; not so a wide digit."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from models.data.words import has_words
+from models.text.words import has_words
 
 _MAY_BE: Final = re.compile(
     r"[ \t>\ufeff]*(?:`{3}|~{3}|\${2}|%{2}|<!--|<[PSps]|\{/\*|@?\[|WEBVTT|NOTE|STYLE|REGION|[0-9]+:|import\b)"

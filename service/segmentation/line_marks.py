@@ -3,7 +3,7 @@
 import html
 import re
 
-from models.data.markup import unmarked
+from models.text.markup import unmarked
 from service.segmentation.boundaries import split_as_read
 
 _MARKS = re.compile(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from models.data.spacing import gap_of, in_place_of_line_break
-from models.data.words import has_words
+from models.text.spacing import gap_of, in_place_of_line_break
+from models.text.words import has_words
 from service.segmentation.format_lines import format_lines, has_subtitles
 from service.segmentation.line_cells import rows_of_tables
 from service.segmentation.line_marks import after_marks

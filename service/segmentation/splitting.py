@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, starmap, takewhile
 
-from models.data.clauses import pack, split_within
-from models.data.spacing import primary
-from models.data.words import PICTURES, has_words
+from models.text.clauses import pack, split_within
+from models.text.spacing import primary
+from models.text.words import PICTURES, has_words
 from service.segmentation.boundaries import Boundaries
 from service.segmentation.format_lines import format_lines
 from service.segmentation.line_cells import cells_of, rows_of_tables

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from models.data.spacing import primary
+from models.text.spacing import primary
 from service.errors import InvalidInputError
 from service.inference.catalogue import Model, ranges
 

@@ -9,9 +9,9 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from models.data.memory import Segment, TranslationMemory
-from models.data.memory_files import segments_of_tmx
 from models.errors import DataError
+from models.text.memory import Segment, TranslationMemory
+from models.text.memory_files import segments_of_tmx
 from service.errors import InvalidInputError
 from service.known import Finder
 from service.limits import check_segments

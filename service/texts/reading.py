@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from models.data.spacing import gap_of, sentence_gap_of
-from models.data.words import has_words
+from models.text.spacing import gap_of, sentence_gap_of
+from models.text.words import has_words
 from service.documents import Documents
 from service.schemas import DocumentRequest, GlossaryTerm, Strategy, TranslatedSentence
 from service.segmentation.splitting import Segmented

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import chain, count, groupby
 from typing import Final, Literal
 
-from models.data.spacing import gap_of, in_place_of_line_break
-from models.data.words import ENTITY, beside, has_words
+from models.text.spacing import gap_of, in_place_of_line_break
+from models.text.words import ENTITY, beside, has_words
 from service.segmentation.splitting import Segmented
 from service.texts.tags import Kind, Token, html_tokens, xml_tokens
 

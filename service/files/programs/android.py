@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from models.data.words import has_words
+from models.text.words import has_words
 from service.errors import InvalidInputError
 from service.files.messages import Page, edges_of
 from service.files.numbered import html_of_words, pieces_of

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from models.data.words import has_words
+from models.text.words import has_words
 from service.errors import InvalidInputError
 
 _MOST: Final = 100_000

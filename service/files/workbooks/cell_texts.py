@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from models.data.words import has_words
+from models.text.words import has_words
 from service.files.numbered import pieces_of
 from service.files.office.dialects import Element
 from service.files.office.paragraph import Paragraph

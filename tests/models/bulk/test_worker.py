@@ -10,11 +10,11 @@ import pytest
 from models.bulk.worker import ATTEMPTS, PartTranslator, Settings
 from models.config import GlobalLocalConfig
 from models.data.checksums import sha256_of_program
-from models.data.glossary import Term
-from models.data.memory import Segment
 from models.data.replacement import Replacement
 from models.engine.requests import Options
 from models.errors import BundleError, ClusterError, UnsupportedOptionError
+from models.text.glossary import Term
+from models.text.memory import Segment
 from tests.support.bulk import Corpus, make_corpus, settings_of
 from tests.support.bundles import UNFIT, make_bundle
 

@@ -22,13 +22,13 @@ from models.config import (
     SentenceConfig,
 )
 from models.data.documents import windows
-from models.data.glossary import Term
 from models.engine.requests import Options, Translation, TranslationRequest
 from models.engine.runtime import Runtime
 from models.engine.strategies import TorchEngine
 from models.export.export import export_bundle
 from models.kernels.machine import supports_int8
 from models.search.hypotheses import SearchOptions
+from models.text.glossary import Term
 from tests.support.bert import make_bert, tiny_bert_context, with_bert
 from tests.support.bundles import documents, make_checkpoint
 

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 from models.config import TokenizerConfig
 from models.data.batches import Example
-from models.data.characters import Nearest
-from models.data.glossary import Term
-from models.data.markup import split_unmarked
 from models.data.tokenizer import train_tokenizer
-from models.data.verbatim import Spelling
 from models.engine.placement import Placement
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
 from models.engine.spans import Pieces, Room, Span
 from models.engine.strategies import TokenizedRequest
+from models.text.characters import Nearest
+from models.text.glossary import Term
+from models.text.markup import split_unmarked
+from models.text.verbatim import Spelling
 from tests.support.servers import ROOT
 
 PRETRAINED = ROOT / "models" / "pretrained"

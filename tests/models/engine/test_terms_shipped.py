@@ -9,9 +9,9 @@ import pytest
 
 from models.bulk.worker import PartTranslator
 from models.data.documents import Sentence
-from models.data.glossary import Term, read_terms
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
+from models.text.glossary import Term, read_terms
 from tests.support.bulk import settings_of
 from tests.support.command_line import run
 from tests.support.servers import ROOT

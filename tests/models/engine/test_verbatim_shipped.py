@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from models.data.documents import Sentence
-from models.data.glossary import Term
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
+from models.text.glossary import Term
 from tests.support.servers import ROOT
 
 ADDRESS = "https://example.org/a_(b)?id=12"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data.words import has_words
 from models.engine.requests import Translation, TranslationRequest
 from models.errors import RequestError
+from models.text.words import has_words
 from service.errors import ShuttingDownError
 from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Batch, Outcomes

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from models.data.spacing import sentence_gap_of
-from models.data.words import has_words
+from models.text.spacing import sentence_gap_of
+from models.text.words import has_words
 from service.segmentation.splitting import Segmented, parts, split
 
 LANGUAGES = ["ja", "zh", "en", "de", "fr", "es", "ru", "ar", "th"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from models.data.characters import Nearest
 from models.data.tokenizer import Tokenizer
+from models.text.characters import Nearest
 from tests.support.servers import ROOT
 
 PRETRAINED = ROOT / "models" / "pretrained"

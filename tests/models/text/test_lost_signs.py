@@ -2,8 +2,8 @@
 
 import pytest
 
-from models.data.lost_signs import with_opening_quote, with_yen_sign
-from models.data.markup import with_places
+from models.text.lost_signs import with_opening_quote, with_yen_sign
+from models.text.markup import with_places
 
 
 @pytest.mark.parametrize(

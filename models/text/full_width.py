@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from models.data.spacing import primary
+from models.text.spacing import primary
 
 _FULL_WIDTH: Final = {"ja": "():;!?~=", "zh": "():;!?,", "yue": "():;!?,"}
 """The ASCII punctuation that each language writes in full width; Japanese has a comma of its own."""

@@ -11,9 +11,9 @@ from typing import IO, Any, Final, cast
 from lxml import etree
 
 from models.config import Languages
-from models.data.glossary import UNFIT, read_pairs
-from models.data.memory import Segment
 from models.errors import DataError
+from models.text.glossary import UNFIT, read_pairs
+from models.text.memory import Segment
 
 _LANGUAGE: Final = ("{http://www.w3.org/XML/1998/namespace}lang", "lang")
 """Attributes for the language of a variant; the second one up to TMX 1.1."""

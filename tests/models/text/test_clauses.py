@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data.clauses import attach, join_translations, pack, split_clauses, split_within
-from models.data.words import has_words
+from models.text.clauses import attach, join_translations, pack, split_clauses, split_within
+from models.text.words import has_words
 
 TEXTS = st.text(alphabet="あい、。「」,.!? 1aé\n；", max_size=60)
 

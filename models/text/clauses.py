@@ -7,9 +7,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Final
 
-from models.data.markup import split_unmarked
-from models.data.spacing import sentence_gap_of
-from models.data.words import has_words, inside_verbatim
+from models.text.markup import split_unmarked
+from models.text.spacing import sentence_gap_of
+from models.text.words import has_words, inside_verbatim
 
 _CLAUSE: Final = re.compile(
     r"""

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from models.data.documents import decode_line, read_lines
-from models.data.markup import unmarked
-from models.data.word_edges import kind_of, parts, runs_on
-from models.data.word_list import WordList
-from models.data.words import ENTITY, PICTURES, is_address
 from models.errors import DataError
+from models.text.markup import unmarked
+from models.text.word_edges import kind_of, parts, runs_on
+from models.text.word_list import WordList
+from models.text.words import ENTITY, PICTURES, is_address
 
 UNFIT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\U000f0000-\U0010ffff]")
 """Characters that no term may contain: line ends, other controls, and placeholders of marks in a translation."""

@@ -2,10 +2,10 @@
 
 import pytest
 
-from models.data.characters import Nearest
-from models.data.digits import in_digits
 from models.data.tokenizer import Tokenizer
-from models.data.verbatim import Spelling
+from models.text.characters import Nearest
+from models.text.digits import in_digits
+from models.text.verbatim import Spelling
 from tests.support.servers import ROOT
 
 

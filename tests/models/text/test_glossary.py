@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from models.data.characters import Nearest
-from models.data.glossary import Glossary, Term, read_terms
-from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
-from models.data.verbatim import Spelling
-from models.data.word_edges import places_of
 from models.errors import DataError
+from models.text.characters import Nearest
+from models.text.glossary import Glossary, Term, read_terms
+from models.text.spelt import Spelt
+from models.text.verbatim import Spelling
+from models.text.word_edges import places_of
 from tests.support.servers import ROOT
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_parts_replaced, with_places
+from models.text.markup import Pair, Unmarked, split_unmarked, unmarked, with_parts_replaced, with_places
 
 
 @pytest.mark.parametrize(

@@ -17,14 +17,14 @@ from html.entities import html5
 from itertools import pairwise
 from typing import Final
 
-from models.data.characters import Nearest
-from models.data.digits import in_digits
-from models.data.glossary import Glossary, Term
-from models.data.markup import NO_MARKS, unmarked
-from models.data.spacing import primary
-from models.data.spelt import STAND_INS, Spelt, as_tokenized
-from models.data.word_edges import kind_of
-from models.data.words import ADDRESS, ENTITY, PICTURES, PLACEHOLDER, SIGNS, beside
+from models.text.characters import Nearest
+from models.text.digits import in_digits
+from models.text.glossary import Glossary, Term
+from models.text.markup import NO_MARKS, unmarked
+from models.text.spacing import primary
+from models.text.spelt import STAND_INS, Spelt, as_tokenized
+from models.text.word_edges import kind_of
+from models.text.words import ADDRESS, ENTITY, PICTURES, PLACEHOLDER, SIGNS, beside
 
 _VERBATIM: Final = re.compile(f"(?P<address>{ADDRESS})|(?:{PLACEHOLDER})+", re.VERBOSE | re.ASCII)
 """Placeholders without anything between them are one; possessive, such a repetition of groups fails in Python 3.11."""

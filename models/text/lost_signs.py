@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from models.data.markup import PLACE
-from models.data.spacing import gap_of
+from models.text.markup import PLACE
+from models.text.spacing import gap_of
 
 _OPENS: Final = frozenset("「『“‘\"'«")
 _MARK: Final = re.compile(r"(?:(?<=[\s(\[\"])|^)(?P<opens>')(?=\S)|(?<=\S)(?<!s)'(?!\w)|(?<=s)'(?![\w\s]|\Z)|(?<=s)'\Z")

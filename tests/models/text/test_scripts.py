@@ -2,11 +2,11 @@
 
 import pytest
 
-from models.data.characters import Nearest
-from models.data.glossary import NO_TERMS, Glossary, Term
-from models.data.scripts import Script, with_signs_of, with_terms
 from models.data.tokenizer import Tokenizer
-from models.data.verbatim import Spelling
+from models.text.characters import Nearest
+from models.text.glossary import NO_TERMS, Glossary, Term
+from models.text.scripts import Script, with_signs_of, with_terms
+from models.text.verbatim import Spelling
 from tests.support.servers import ROOT
 
 

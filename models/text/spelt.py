@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from models.data.glossary import Glossary, Term
-from models.data.markup import NO_MARKS, Unmarked, with_parts_replaced
-from models.data.word_edges import places_of
-from models.data.words import beside, is_address
+from models.text.glossary import Glossary, Term
+from models.text.markup import NO_MARKS, Unmarked, with_parts_replaced
+from models.text.word_edges import places_of
+from models.text.words import beside, is_address
 
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
 """Stand-ins for addresses, placeholders or terms: the words that both shipped models copy most reliably."""
@@ -140,7 +140,7 @@ class Spelt:
     def restored(self, translation: str) -> str:
         """Restore in a translation of the text as read all that was not read, each as often as the text has it.
 
-        Marks go to their placeholders (`models.data.markup.with_places`). Verbatim text that the model has dropped is
+        Marks go to their placeholders (`models.text.markup.with_places`). Verbatim text that the model has dropped is
         appended, separated by spaces in any language, as an address ends at one. Terms that it has dropped are not.
         """
         missing, entities = dict(self.replaced), {ord(character): entity for character, entity in self.escaped}

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final
 
-from models.data.glossary import Glossary, Term
-from models.data.numbers import Numbers
-from models.data.spacing import gap_of, primary
-from models.data.spelt import Spelt
+from models.text.glossary import Glossary, Term
+from models.text.numbers import Numbers
+from models.text.spacing import gap_of, primary
+from models.text.spelt import Spelt
 
 _IDEOGRAPHS: Final = r"々〆〇\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LATIN: Final = r"A-Za-zªºÀ-ÖØ-öø-ʯ\u1e00-\u1effＡ-Ｚａ-ｚ"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.data.words import has_words
+from models.text.words import has_words
 
 
 @pytest.mark.parametrize(

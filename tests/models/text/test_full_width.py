@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data.full_width import as_half_width, with_full_width
+from models.text.full_width import as_half_width, with_full_width
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from models.data.glossary import Term
-from models.data.spacing import gap_of, primary
+from models.text.glossary import Term
+from models.text.spacing import gap_of, primary
 
 _ALIKE: Final = frozenset({"en", "ja", "ko", "yue", "zh"})
 """Languages that write digits, decimals and thousands alike; others have 3,14 for 3.14."""

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from models.config import Languages
-from models.data.memory import NO_MEMORY, Segment, TranslationMemory
-from models.data.memory_files import read_memory, segments_of_tmx
 from models.errors import DataError
+from models.text.memory import NO_MEMORY, Segment, TranslationMemory
+from models.text.memory_files import read_memory, segments_of_tmx
 
 JA_EN = Languages(source="ja", target="en")
 

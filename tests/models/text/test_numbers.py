@@ -2,12 +2,12 @@
 
 import pytest
 
-from models.data.characters import Nearest
-from models.data.glossary import NO_TERMS, Glossary, Term
-from models.data.numbers import Numbers
-from models.data.scripts import Script, with_terms
 from models.data.tokenizer import Tokenizer
-from models.data.verbatim import Spelling
+from models.text.characters import Nearest
+from models.text.glossary import NO_TERMS, Glossary, Term
+from models.text.numbers import Numbers
+from models.text.scripts import Script, with_terms
+from models.text.verbatim import Spelling
 from tests.support.servers import ROOT
 
 

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from models.data.word_edges import parts
+from models.text.word_edges import parts
 
 
 class WordList:

@@ -9,8 +9,8 @@ from itertools import accumulate, groupby, pairwise, takewhile
 from types import MappingProxyType
 from typing import Final
 
-from models.data.marks import SIGNS, Marks
-from models.data.words import beside
+from models.text.marks import SIGNS, Marks
+from models.text.words import beside
 
 _FIRST: Final = 0xF0000
 """First of the private-use characters that stand for marks; no model reads or writes these."""

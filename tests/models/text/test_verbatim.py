@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from models.data.characters import Nearest
-from models.data.glossary import Term
-from models.data.markup import with_places
-from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
-from models.data.verbatim import Spelling
+from models.text.characters import Nearest
+from models.text.glossary import Term
+from models.text.markup import with_places
+from models.text.spelt import Spelt
+from models.text.verbatim import Spelling
 from tests.support.servers import ROOT
 
 PRETRAINED = ROOT / "models" / "pretrained"

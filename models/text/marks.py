@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from string import punctuation
 from typing import Final
 
-from models.data.words import CODE, RAISED, TAG, beside
+from models.text.words import CODE, RAISED, TAG, beside
 
 SIGNS: Final = ("<", "*", "_", "~~", "==", "](", "][", "]{", "[^", *RAISED)
 """One of them is in each pair of marks, and in each mark without a partner."""
