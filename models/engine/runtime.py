@@ -59,7 +59,7 @@ class Runtime:
         self.tokenizer: Final = tokenizer
         self._engines = combined(engines, manifest.backbone.max_length)
         source, target = manifest.languages.source, manifest.languages.target
-        spellings = Spelling(Nearest(tokenizer.source), source), Spelling(Nearest(tokenizer.target))
+        spellings = Spelling(Nearest(tokenizer.source), source, target), Spelling(Nearest(tokenizer.target))
         script, numbers = Script.of(source), Numbers.of(source, target)
         self._preparation = Preparation(manifest, tokenizer, reader, *spellings, script, numbers)
         direct, alone = engines["direct"], not (reader.joins_source or reader.recurrent)

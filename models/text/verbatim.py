@@ -18,10 +18,9 @@ from itertools import pairwise
 from typing import Final
 
 from models.text.characters import Nearest
-from models.text.digits import in_digits
+from models.text.digits import digits_for
 from models.text.glossary import Glossary, Term
 from models.text.markup import NO_MARKS, unmarked
-from models.text.spacing import primary
 from models.text.spelt import STAND_INS, Spelt, as_tokenized
 from models.text.word_edges import kind_of
 from models.text.words import ADDRESS, ENTITY, PICTURES, PLACEHOLDER, SIGNS, beside
@@ -60,10 +59,13 @@ _ESCAPE: Final = re.compile(r"\\([*_#`~<>\[\]])")
 class Spelling:
     """How texts are read by a model of one vocabulary."""
 
-    def __init__(self, nearest: Nearest, language: str = "") -> None:
-        """Read texts in a language as far as the `nearest` vocabulary allows; none of translations, which stay."""
+    def __init__(self, nearest: Nearest, source: str = "", target: str = "") -> None:
+        """Read texts to be translated from one language to another as far as the `nearest` vocabulary allows.
+
+        Without languages, read translations, whose numbers stay as they are.
+        """
         self._nearest = nearest
-        self._japanese = primary(language) == "ja"
+        self.in_digits = digits_for(source, target)
 
     def of(self, text: str) -> Spelt:
         """The text as the vocabulary can best spell it."""
@@ -82,7 +84,8 @@ class Spelling:
             text = _ESCAPE.sub(reading.sign, text)
         text = _FACES.sub(reading.face, text)
         if not text.isascii():
-            text = self.in_digits(_PICTURES.sub(reading.pictures, text))
+            text = _PICTURES.sub(reading.pictures, text)
+        text = self.in_digits(text)
         return Spelt(
             self._nearest.of(text),
             text,
@@ -91,10 +94,6 @@ class Spelling:
             tuple(reading.escaped.items()),
             marks if marks.any else NO_MARKS,
         )
-
-    def in_digits(self, text: str) -> str:
-        """Return a Japanese text with its years and ordinals in digits; any other one as it is."""
-        return in_digits(text) if self._japanese else text
 
     def with_terms(self, spelt: Spelt, terms: Collection[Term]) -> Spelt:
         """The same text with stand-ins for some of its terms, from its beginning on, for as many as there are."""

@@ -1,50 +1,27 @@
-"""Japanese years and ordinals."""
+"""Which texts are read in digits."""
+
+from pathlib import Path
 
 import pytest
 
 from models.data.tokenizer import Tokenizer
 from models.text.characters import Nearest
-from models.text.digits import in_digits
 from models.text.verbatim import Spelling
 from tests.support.servers import ROOT
 
+PRETRAINED: Path = ROOT / "models" / "pretrained"
+
 
 @pytest.mark.parametrize(
-    ("text", "read"),
+    ("source", "target", "read"),
     [
-        ("令和5年4月1日から令和６年まで", "2023年4月1日から2024年まで"),
-        ("明治元年、大正十年、昭和三十二年、昭和六十四年、平成二十年度", "1868年、1921年、1957年、1989年、2008年度"),
-        ("（平成16年 - 平成18年）", "（2004年 - 2006年）"),
-        ("一九四五年、二〇〇一年", "1945年、2001年"),
-        ("第十二条、第二十五条第三項、第三十回", "第12条、第25条第三項、第30回"),
-        *((text, text) for text in ("三千一九四五年", "第二次大戦", "百人一首", "十年", "五十回忌")),
-        *((text, text) for text in ("平成18年（2006年）", "2006年(平成18年)", "昭和30年代", "昭和30年間")),
-        *((text, text) for text in ("昭和65年", "昭和0年", "昭和年", "寛弘5年", "昭和の年", "平成三百年")),
+        ("ja", "en", "25人, thirty-one"),
+        ("en", "ja", "二十五人, 31"),
+        ("en", "de", "二十五人, thirty-one"),
+        ("", "", "二十五人, thirty-one"),
     ],
 )
-def test_what_is_read_in_digits(text: str, read: str) -> None:
-    """Years of the eras since 1868, if there is such a year, and the text does not say itself which it is."""
-    assert in_digits(text) == read
-
-
-@pytest.mark.parametrize("language", ["ja", "en", ""])
-def test_only_japanese_has_them(language: str) -> None:
-    """A translation into Japanese, which may be read as well, stays as it is."""
-    tokenizer = Tokenizer.load(ROOT / "models" / "pretrained" / "ja-en")
-    read = "2023年、JR。" if language == "ja" else "令和5年、JR。"
-    assert Spelling(Nearest(tokenizer.source), language).of("令和5年、JR。").text == read
-
-
-def test_an_address_keeps_its_year() -> None:
-    """It comes back as it is."""
-    spelling = Spelling(Nearest(Tokenizer.load(ROOT / "models" / "pretrained" / "ja-en").source), "ja")
-    text = "令和5年の https://example.org/wiki/令和5年 を見る。"
-    spelt = spelling.of(text)
-    assert spelt.text == "2023年の ABC を見る。"
-    assert spelt.restored(spelt.text) == "2023年の https://example.org/wiki/令和5年 を見る。"
-
-
-def test_no_text_takes_long() -> None:
-    """Half a million characters within the limit of a test."""
-    for piece in ("昭和", "昭和一", "昭和三十", "昭和1", "年（", "昭和三十二年", "一", "第", "第十"):
-        in_digits(piece * (500_000 // len(piece)) + "年")
+def test_numbers_in_words(source: str, target: str, read: str) -> None:
+    """Where the target language writes numbers in digits, and not in translations, which may be read as well."""
+    spelling = Spelling(Nearest(Tokenizer.load(PRETRAINED / "ja-en").source), source, target)
+    assert spelling.of("二十五人, thirty-one").text == read
