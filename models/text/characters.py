@@ -5,7 +5,7 @@ drops a word: it then translates `didn’t go` as `went`.
 """
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import sentencepiece
@@ -31,7 +31,7 @@ class Nearest(dict[int, str]):
     """A translation table from characters to their replacements for one vocabulary's model, filled on demand."""
 
     def __init__(self, vocabulary: sentencepiece.SentencePieceProcessor) -> None:
-        self._vocabulary = vocabulary
+        self.vocabulary: Final = vocabulary
 
     def of(self, text: str) -> str:
         """Spell a text as well as the vocabulary can; unchanged if it has a piece for each character."""
@@ -45,8 +45,12 @@ class Nearest(dict[int, str]):
 
     def has(self, text: str) -> bool:
         """Whether the vocabulary can spell a text without byte pieces."""
-        ids = self._vocabulary.encode(text, out_type=int)
-        return not any(each == UNK or self._vocabulary.is_byte(each) for each in ids)
+        return are_spelt(self.vocabulary, self.vocabulary.encode(text, out_type=int))
+
+
+def are_spelt(vocabulary: sentencepiece.SentencePieceProcessor, ids: Iterable[int]) -> bool:
+    """Whether no pieces of a text are bytes, or unknown."""
+    return not any(each == UNK or vocabulary.is_byte(each) for each in ids)
 
 
 def _alike(character: str) -> Iterator[str]:

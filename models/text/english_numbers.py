@@ -44,11 +44,14 @@ _NUMBER: Final = re.compile(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 """Numbers of which a model knows the words, up to twenty, only as parts of others."""
+_PARTS: Final = (*_TENS, "hundred", "thousand", "illion")
+"""One of them is in each of these numbers, and none in most texts."""
 
 
 def english_in_digits(text: str) -> str:
     """Write numbers in digits: twenty-four as 24, two hundred and nine as 209, three million as 3 million."""
-    return _NUMBER.sub(_digits, text)
+    small = text.lower()
+    return _NUMBER.sub(_digits, text) if any(part in small for part in _PARTS) else text
 
 
 def _digits(found: re.Match[str]) -> str:

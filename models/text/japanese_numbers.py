@@ -40,12 +40,14 @@ _JAPANESE: Final = re.compile(
     re.VERBOSE,
 )
 """Not 昭和30年代, and not where the text has the year of both calendars: 昭和30年（1955年）."""
+_SIGNS: Final = frozenset("年第月十百千万億兆〇")
+"""One of them is in each of these, and none in most texts."""
 _POWERS: Final = {"十": 10, "百": 100, "千": 1000}
 
 
 def japanese_in_digits(text: str) -> str:
     """Write years, ordinals and what is counted in digits: 昭和三十年 as 1955年, 第十条 as 第10条, 三十人 as 30人."""
-    return _JAPANESE.sub(_digits, text)
+    return text if _SIGNS.isdisjoint(text) else _JAPANESE.sub(_digits, text)
 
 
 def _digits(found: re.Match[str]) -> str:

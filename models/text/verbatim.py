@@ -20,6 +20,7 @@ from typing import Final
 from models.text.characters import Nearest
 from models.text.digits import digits_for
 from models.text.glossary import Glossary, Term
+from models.text.letter_case import LetterCase
 from models.text.markup import NO_MARKS, unmarked
 from models.text.spelt import STAND_INS, Spelt, as_tokenized
 from models.text.word_edges import kind_of
@@ -62,9 +63,10 @@ class Spelling:
     def __init__(self, nearest: Nearest, source: str = "", target: str = "") -> None:
         """Read texts to be translated from one language to another as far as the `nearest` vocabulary allows.
 
-        Without languages, read translations, whose numbers stay as they are.
+        Without languages, read translations, whose numbers and letters stay as they are.
         """
         self._nearest = nearest
+        self._case = LetterCase(nearest.vocabulary) if source else None
         self.in_digits = digits_for(source, target)
 
     def of(self, text: str) -> Spelt:
@@ -87,7 +89,7 @@ class Spelling:
             text = _PICTURES.sub(reading.pictures, text)
         text = self.in_digits(text)
         return Spelt(
-            self._nearest.of(text),
+            self._as_read(text, [stand_in for stand_in, _ in reading.replaced]),
             text,
             tuple(reading.replaced),
             tuple(reading.left_out),
@@ -104,7 +106,11 @@ class Spelling:
             pieces += [spelt.plain[end:begin], stand_in]
             end = behind
         plain = reduce(_joined, [*pieces, spelt.plain[end:]])
-        return replace(spelt, text=self._nearest.of(plain), plain=plain, told=tuple(told))
+        stand_ins = [stand_in for stand_in, _ in (*spelt.replaced, *told)]
+        return replace(spelt, text=self._as_read(plain, stand_ins), plain=plain, told=tuple(told))
+
+    def _as_read(self, plain: str, stand_ins: Collection[str]) -> str:
+        return self._nearest.of(self._case.of(plain, stand_ins) if self._case else plain)
 
     def like(self, text: str, other: Spelt) -> Spelt:
         """A text read as another one that differs in its marks alone, with the same stand-ins for the same."""

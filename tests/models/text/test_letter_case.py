@@ -1,0 +1,52 @@
+"""Texts in capitals, and in small letters."""
+
+from pathlib import Path
+
+import pytest
+
+from models.data.tokenizer import Tokenizer
+from models.text.characters import Nearest
+from models.text.glossary import Glossary, Term
+from models.text.letter_case import LetterCase
+from models.text.verbatim import Spelling
+from tests.support.servers import ROOT
+
+EN_JA: Path = ROOT / "models" / "pretrained" / "en-ja"
+JA_EN: Path = ROOT / "models" / "pretrained" / "ja-en"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("DO NOT OPEN THIS DOOR.", "Do not open this door."),
+        ("THE TEMPLES OF KYOTO AND OSAKA DON'T OPEN", "The temples of Kyoto and Osaka don't open"),
+        ("“WE’RE FROM JAPAN”, I SAID, 1234", "“We’re from Japan”, I said, 1234"),
+        (
+            "i went to kyoto, but i'm not sure it may be in march",
+            "I went to Kyoto, but I'm not sure it may be in March",
+        ),
+        ("they went to the palace.", "they went to the palace."),
+        *((text, text) for text in ("He is from KYOTO.", "A I", "USA", "1234", "", "京都のKYOTO", "京都の kyoto")),
+    ],
+)
+def test_how_a_text_is_read(text: str, read: str) -> None:
+    """As most texts are written; an abbreviation alone stays, as do words in capitals among others."""
+    assert LetterCase(Tokenizer.load(EN_JA).source).of(text) == read
+
+
+def test_stand_ins_and_terms() -> None:
+    """What stands for an address stays, and so does what is compared with terms."""
+    spelling = Spelling(Nearest(Tokenizer.load(EN_JA).source), "en", "ja")
+    spelt = spelling.of("PLEASE OPEN HTTPS://EXAMPLE.ORG/KYOTO IN KYOTO")
+    assert (spelt.text, spelt.plain) == ("Please open ABC in Kyoto", "PLEASE OPEN ABC IN KYOTO")
+    (term,) = Glossary([Term("KYOTO", "洛中")]).found(spelt.plain)
+    assert spelling.with_terms(spelt, [term.term]).text == spelt.text
+    told = spelling.with_terms(spelling.of("OPEN THE DOOR IN KYOTO"), [])
+    assert told.text == "Open the door in Kyoto"
+
+
+def test_translations_and_other_scripts() -> None:
+    """A translation that is read as context stays as it is, and so does Japanese."""
+    nearest = Nearest(Tokenizer.load(JA_EN).source)
+    assert Spelling(nearest).of("DO NOT OPEN").text == "DO NOT OPEN"
+    assert Spelling(nearest, "ja", "en").of("OPENの看板").text == "OPENの看板"
