@@ -24,7 +24,7 @@ from models.text.letter_case import LetterCase
 from models.text.markup import NO_MARKS, unmarked
 from models.text.spelt import STAND_INS, Spelt, as_tokenized
 from models.text.word_edges import kind_of
-from models.text.words import ADDRESS, ENTITY, PICTURES, PLACEHOLDER, SIGNS, beside
+from models.text.words import ADDRESS, ENTITY, HASHTAG, PICTURES, PLACEHOLDER, SIGNS, beside
 
 _VERBATIM: Final = re.compile(f"(?P<address>{ADDRESS})|(?:{PLACEHOLDER})+", re.VERBOSE | re.ASCII)
 """Placeholders without anything between them are one; possessive, such a repetition of groups fails in Python 3.11."""
@@ -45,11 +45,14 @@ _FACES: Final = re.compile(
     re.VERBOSE,
 )
 """Faces of characters, as in chats."""
+_HASHTAG: Final = re.compile(HASHTAG, re.VERBOSE)
 _READ_ALOUD: Final = re.compile(
     r"｜(?P<marked>[^｜《》\s\U000f0000-\U0010ffff]{1,40}+)《[ぁ-ゖァ-ヺー・]{1,40}+》"
     r"|(?<=[々〆\u3400-\u9fff\uf900-\ufaff])《[ぁ-ゖァ-ヺー・]{1,40}+》|［＃[^［］\n]{1,80}+］"
 )
 """How words are read, and how they look, in plain texts of novels: 字《じ》 ｜言葉《ことば》 ［＃「字」に傍点］"""
+_STOPS: Final = ("", *".!?…。！？")
+"""What hashtags are no more part of the sentence behind; nothing is left of a picture."""
 _UNSEEN: Final = frozenset({"Cc", "Cf"})
 """Categories of characters that are for machines: controls, and formats."""
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
@@ -78,6 +81,7 @@ class Spelling:
         said = as_tokenized(_ENTITY.sub(lambda found: html.unescape(found[0]), text)).upper()
         free = [one for one in STAND_INS if one not in text and one not in said]
         reading = _Reading(self._nearest, free, {at for pair in marks.pairs for at in (pair.begin, pair.end)})
+        text, labels = _without_labels(text) if "#" in text else (text, [])
         if any(sign in text for sign in SIGNS):
             text = _VERBATIM.sub(reading.stand_in, text)
         if "&" in text:
@@ -92,7 +96,7 @@ class Spelling:
             self._as_read(text, [stand_in for stand_in, _ in reading.replaced]),
             text,
             tuple(reading.replaced),
-            tuple(reading.left_out),
+            (*reading.left_out, *labels),
             tuple(reading.escaped.items()),
             marks if marks.any else NO_MARKS,
         )
@@ -178,6 +182,18 @@ class _Reading:
         self.left_out.append(found[0])
         joins = all(map(_runs_into, beside(found)))
         return " " if joins else ""
+
+
+def _without_labels(text: str) -> tuple[str, list[str]]:
+    """Take the hashtags from the end of a text, with pictures among them, unless one is the sentence's last word."""
+    begin, labels = len(text), 0
+    for found in reversed(list(_HASHTAG.finditer(text))):
+        if _PICTURES.sub("", text[found.end() : begin]).strip():
+            break
+        begin, labels = found.start(), labels + 1
+    before = text[:begin].rstrip()
+    is_over = labels > 1 or _PICTURES.sub("", before[-1:]) in _STOPS
+    return (before, [text[begin:].rstrip()]) if labels and before and is_over else (text, [])
 
 
 def _joined(before: str, after: str) -> str:

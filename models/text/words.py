@@ -45,8 +45,11 @@ _SQUARES: Final = "㎟㎠㎡㎢㎣㎤㎥㎦"
 """What normalisation makes other numbers of: 10⁶ is 106 then, 1½ is 11⁄2, and of 25㎢ models make 25 and 2 km."""
 _AREA: Final = rf"(?: [{_SQUARES}] | (?:[cdkm]?m|ft|in|mi|yd) (?: [²³] | [23] (?![0-9]) ) (?![A-Za-z]) )"
 """Or a volume."""
+HASHTAG: Final = r"(?<![A-Za-z0-9&\#/]) \# (?![0-9_]) [A-Za-z0-9_À-ÖØ-öø-ɏЀ-ӿ々〆ぁ-ゖァ-ヺー一-龠가-힣]{1,100}+"
+"""What posts are found by: #kyoto #京都"""
 PLACEHOLDER: Final = (
     rf"""
+      {HASHTAG} |
       (?<![0-9.,]) [0-9]++ (?:[.,][0-9]++)*+ [⁻{RAISED}]++ (?!\w)                              # 10⁶
     | (?<![0-9]) (?:[0-9]++[ ]?+)?+ [{_FRACTIONS}]                                            # 1½
     | (?: (?<![十百千万億.,．，0-9０-９]) [0-9０-９]++ (?:[.,．，][0-9０-９]++)*+ [ ]?+             # 25㎢ 25 km²

@@ -251,7 +251,7 @@ def test_what_begins_a_box_stays_but_for_its_title(line: str, titles: list[str])
     [
         ("en", "-5 degrees"),
         ("en", "*really* good"),
-        ("en", "#hashtag"),
+        ("en", "#hashtag for all"),
         ("en", ":smile: it is"),
         ("en", "(s)he"),
         ("en", "3.14 is pi"),
