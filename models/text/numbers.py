@@ -87,7 +87,7 @@ class Numbers:
             elif found["time"]:
                 yield Term(found[0], number, tuple(self._times(number)))
             elif found["large"]:
-                if len(number) <= _MOST_SAID and (value := _value(number)) is not None:
+                if len(number) <= _MOST_SAID and (value := _value(number)):
                     said = self._said(value)
                     yield self._term(found, said[0], said[1:])
             elif self._may_be_wrong(amount := unicodedata.normalize("NFKC", found["amount"])):

@@ -49,6 +49,7 @@ def test_numbers_of_japanese(text: str, targets: list[str]) -> None:
         ("US$1.5 million, ¥13.2 trillion and £2 million", ["150万ドル", "13兆2000億円", "200万ポンド"]),
         ("10,000 people at 22:45, 149.50 yen, 12,345, 133,000", ["1万", "22:45", "149.50円", "12,345", "13万3000"]),
         ("ISBN 4473032450, 1-3-28.", ["4473032450", "1-3-28"]),
+        ("0 million, $0.0 billion", []),
         ("the 1990s, the 100th, 12 of 99, May 11, 1869", []),  # of the year, Japanese makes 明治2年 or 1869年
     ],
 )
