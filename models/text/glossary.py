@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from models.data.documents import decode_line, read_lines
 from models.errors import DataError
 from models.text.markup import unmarked
-from models.text.word_edges import kind_of, parts, runs_on
+from models.text.word_edges import is_in_number, kind_of, parts, runs_on
 from models.text.word_list import WordList
 from models.text.words import ENTITY, PICTURES, is_address
 
@@ -27,6 +27,7 @@ _PLURALS: Final = (
 """Endings of English words and their plurals, apart from irregular ones."""
 _ENDING: Final = 2
 """Letters that may follow a term in a translation, as in "shrines"."""
+_MYRIAD: Final = re.compile("[万億兆]")
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 _PICTURES: Final = re.compile(f"[{PICTURES}]")
 
@@ -62,17 +63,20 @@ class Term:
 
 def _places(target: str, translation: str) -> Iterator[tuple[int, int]]:
     capitals = re.IGNORECASE if _in_small_letters(target) else 0
-    endings = range(_ENDING + 1 if kind_of(target[-1]) == "letters" else 1)
     for found in re.finditer(re.escape(target), translation, capitals):
-        ends = (found.end() + more for more in endings if _ends(target, translation, found.end(), more))
-        if parts(translation, found.start()) and (end := next(ends, None)) is not None:
+        if parts(translation, found.start()) and (end := _end(target, translation, found.end())) is not None:
             yield found.start(), end
 
 
-def _ends(target: str, translation: str, end: int, more: int) -> bool:
-    """Whether a word ends so many characters after a target: 1990 is in 1990s, but not in 19901."""
-    ending = translation[end : end + more]
-    return parts(translation, end + more) and not (target[-1].isdigit() and any(map(str.isdigit, ending)))
+def _end(target: str, translation: str, end: int) -> int | None:
+    """Return where a word ends that begins with a target; None if the target is not the word.
+
+    Any letters may follow a number: 1990 is in 1990s and 1990m2, but not in 19901, 1990.5 and 1990万.
+    """
+    if target[-1].isdigit():
+        return None if is_in_number(translation, end) or _MYRIAD.match(translation, end) else end
+    endings = range(_ENDING + 1 if kind_of(target[-1]) == "letters" else 1)
+    return next((end + more for more in endings if parts(translation, end + more)), None)
 
 
 class Found(NamedTuple):

@@ -10,6 +10,12 @@ _RUNS_ON: Final = re.compile(rf"{_IDEOGRAPH.pattern}|[ぁ-ゟ\u0e00-\u109f\u1780
 Korean, whose particles are attached to words.
 """
 _KATAKANA: Final = re.compile(r"[ァ-ヺー]")
+_DIGIT: Final = "[0-9０-９]"
+_IN_NUMBER: Final = re.compile(
+    rf"(?<={_DIGIT}) (?: [.．]?+{_DIGIT} | [,，]{_DIGIT}{{3}}(?!{_DIGIT}) )"
+    rf"| (?<={_DIGIT}[.．]) {_DIGIT} | (?<={_DIGIT}[,，]) {_DIGIT}{{3}}(?!{_DIGIT}) | (?<=[千万億兆]) {_DIGIT}",
+    re.VERBOSE,
+)
 
 
 def parts(text: str, at: int) -> bool:
@@ -18,7 +24,14 @@ def parts(text: str, at: int) -> bool:
         return True
     after = text[at]
     before, behind = kind_of(text[at - 1]), kind_of(after)
-    return unicodedata.category(after)[0] != "M" and (before is None or before != behind)
+    if unicodedata.category(after)[0] == "M" or is_in_number(text, at):
+        return False
+    return before is None or before != behind
+
+
+def is_in_number(text: str, at: int) -> bool:
+    """Whether a number extends across a place of a text: 1,500, 2.5 and 1万2000 are one number each."""
+    return _IN_NUMBER.match(text, at) is not None
 
 
 def runs_on(text: str) -> bool:

@@ -79,6 +79,9 @@ def test_all_that_may_be_found_once_a_text_is_read(text: str, found: list[str]) 
         ("さくら", "さくらは", [(0, 3)]),
         ("中国", "中国で", [(0, 2)]),
         ("キング", "バイキング", []),
+        ("500 yen", "1,500 yen, 500 yen, 0.500 yen", [(11, 18)]),
+        ("1万", "1万2000の1万", [(7, 9)]),
+        ("10", "9,10,11", [(2, 4)]),  # in a list
     ],
 )
 def test_words_are_looked_for_as_words(words: str, text: str, places: list[tuple[int, int]]) -> None:
@@ -165,6 +168,9 @@ def test_a_line_that_is_no_term_is_named(tmp_path: Path, text: str, said: str) -
         ("アイス", "アイスランドである。", False),
         ("アイス", "アイスである。", True),
         ("パン", "パンダ", False),  # not an ending
+        ("Windows 8", "Windows 8.1", False),
+        ("Windows 8", "Windows 8.", True),
+        ("Windows 8", "Windows 8は", True),
     ],
 )
 def test_a_translation_says_a_term_as_a_word(target: str, translation: str, said: bool) -> None:

@@ -77,6 +77,14 @@ def test_numbers_of_english(text: str, targets: list[str]) -> None:
         ("en ja", "at 9:30", "930", False),
         ("en ja", "3 to 1:15", "1対15", True),
         ("en zh", "1,500 people", "1500人", True),
+        ("en ja", "587.0 square meters", "587.0m2", True),
+        ("en ja", "0.7 billion yen", "0.7億円", False),
+        ("en ja", "10,000 people", "1万2000人", False),
+        ("en ja", "12,345 bytes", "12345万", False),
+        ("ja en", "100万円", "1,000,000,000 yen", False),
+        ("ja en", "980円", "1,980 yen", False),
+        ("ja en", "980円", "980, 120 yen.", True),
+        ("ja en", "5.12", "3.5.12", False),
     ],
 )
 def test_other_ways_to_say_one(languages: str, text: str, translation: str, said: bool) -> None:
