@@ -32,9 +32,12 @@ _UNIT: Final = (
 """A unit that is written without a space: no word ends between the number and it."""
 _CURRENCIES: Final = {"$": "ドル", "¥": "円", "€": "ユーロ", "£": "ポンド"}
 _POWERS: Final = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "千": 3, "万": 4, "億": 8, "兆": 12}
-_THOUSANDS: Final = {1000: ("千",)} | {
-    1000 * digit: (f"{digit}千", f"{kanji}千") for digit, kanji in enumerate("二三四五六七八九", start=2)
+_THOUSANDS: Final = {1000 * digit: f"{kanji}千" for digit, kanji in enumerate(["", *"二三四五六七八九"], start=1)}
+_WORDS: Final = {"1": ("one", "a"), "100": ("one hundred", "a hundred")} | {
+    f"{digits}": (word,)
+    for digits, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2)
 }
+"""What may stand before a million."""
 _MOST_DIGITS: Final = 2
 _MOST_DIGITS_OF_ENGLISH: Final = 4
 """How many digits a number without any sign may have that is no term: models are reliable with these.
@@ -113,10 +116,12 @@ class Numbers:
         """Return how a language may write a whole number."""
         said = [f"{value:,}", f"{value}"]
         if self.target == "en":
-            said += [f"{each} {name}" for name in ("million", "billion", "trillion") if (each := _in(value, name))]
+            names = ("thousand", "million", "billion", "trillion")
+            counted = [(each, name) for name in names if (each := _in(value, name))]
+            said += [f"{word} {name}" for each, name in counted for word in (each, *_WORDS.get(each, ()))]
         elif self.target == "ja":
-            said = [*(_in_myriads(value, comma) for comma in ("", ",")), *said, *_THOUSANDS.get(value, ())]
-        return tuple(dict.fromkeys(said))
+            said = [*(_in_myriads(value, form) for form in ("", ",", "千")), *said, _THOUSANDS.get(value, "")]
+        return tuple(dict.fromkeys(filter(None, said)))
 
     def _times(self, number: str) -> Iterator[str]:
         """Yield how a language may say a time, on a clock of 12 or 24 hours, or a ratio."""
@@ -149,10 +154,13 @@ def _in(value: int, name: str) -> str:
     return said if len(said) <= len("123.45") and not said.startswith("0") else ""
 
 
-def _in_myriads(value: int, comma: str) -> str:
-    """Return a number as Japanese writes it: 1億2500万."""
+def _in_myriads(value: int, form: str) -> str:
+    """Return a number as Japanese writes it: 1億2500万; with commas, 1億2,500万; with 千, 5千万."""
     said = ""
     for power, name in ((12, "兆"), (8, "億"), (4, "万"), (0, "")):
         part, value = divmod(value, 10**power)
-        said += f"{part:{comma}}{name}" if part else ""
+        if part and part % 1000 == 0 and form == "千":
+            said += f"{part // 1000}千{name}"
+        elif part:
+            said += f"{part:{form.strip('千')}}{name}"
     return said
