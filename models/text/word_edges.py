@@ -12,8 +12,8 @@ Korean, whose particles are attached to words.
 _KATAKANA: Final = re.compile(r"[ァ-ヺー]")
 _DIGIT: Final = "[0-9０-９]"
 _IN_NUMBER: Final = re.compile(
-    rf"(?<={_DIGIT}) (?: [.．]?+{_DIGIT} | [,，]{_DIGIT}{{3}}(?!{_DIGIT}) )"
-    rf"| (?<={_DIGIT}[.．]) {_DIGIT} | (?<={_DIGIT}[,，]) {_DIGIT}{{3}}(?!{_DIGIT}) | (?<=[千万億兆]) {_DIGIT}",
+    rf"(?<={_DIGIT}) (?: [.．]?+{_DIGIT} | [,，]{_DIGIT}{{3}} )"
+    rf"| (?<={_DIGIT}[.．]) {_DIGIT} | (?<={_DIGIT}[,，]) {_DIGIT}{{3}} | (?<=[千万億兆]) {_DIGIT}",
     re.VERBOSE,
 )
 
