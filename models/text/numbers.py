@@ -20,7 +20,7 @@ _ALIKE: Final = frozenset({"en", "ja", "ko", "yue", "zh"})
 _DIGIT: Final = "[0-9０-９]"
 _AMOUNT: Final = rf"{_DIGIT}++ (?: [,，] {_DIGIT}{{3}} (?!{_DIGIT}) )*+ (?: [.．] {_DIGIT}++ )?+"
 _LARGE: Final = {
-    "ja": rf"(?: {_AMOUNT} 千?+ [万億兆] )++ (?: {_AMOUNT} 千?+ )?+",
+    "ja": rf"(?: {_AMOUNT} [十百千]?+ [万億兆] )++ (?: {_AMOUNT} [十百千]?+ )?+",
     "en": rf"(?: (?P<currency> (?:US)?+ \$ | [¥€£] ) [ ]?+ )?+ {_AMOUNT} [ -] (?i:thousand|million|billion|trillion)\b",
 }
 """Numbers that other languages have other words for."""
@@ -31,7 +31,8 @@ _UNIT: Final = (
 )
 """A unit that is written without a space: no word ends between the number and it."""
 _CURRENCIES: Final = {"$": "ドル", "¥": "円", "€": "ユーロ", "£": "ポンド"}
-_POWERS: Final = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "千": 3, "万": 4, "億": 8, "兆": 12}
+_TENS: Final = {"十": 1, "百": 2, "千": 3}
+_POWERS: Final = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "万": 4, "億": 8, "兆": 12}
 _THOUSANDS: Final = {1000 * digit: f"{kanji}千" for digit, kanji in enumerate(["", *"二三四五六七八九"], start=1)}
 _WORDS: Final = {"1": ("one", "a"), "100": ("one hundred", "a hundred")} | {
     f"{digits}": (word,)
@@ -118,7 +119,11 @@ class Numbers:
         if self.target == "en":
             names = ("thousand", "million", "billion", "trillion")
             counted = [(each, name) for name in names if (each := _in(value, name))]
-            said += [f"{word} {name}" for each, name in counted for word in (each, *_WORDS.get(each, ()))]
+            said += [
+                f"{word} {name}"
+                for each, name in counted
+                for word in (each, f"{Decimal(each):,}", *_WORDS.get(each, ()))
+            ]
         elif self.target == "ja":
             said = [*(_in_myriads(value, form) for form in ("", ",", "千")), *said, _THOUSANDS.get(value, "")]
         return tuple(dict.fromkeys(filter(None, said)))
@@ -138,10 +143,10 @@ class Numbers:
 def _value(number: str) -> int | None:
     """Return the value of a large number in words and digits; None if it is no whole number."""
     value, part = Decimal(), Decimal()
-    for digits, word in re.findall(r"([0-9.,]*)[ -]?(thousand|[mbtr]+illion|[千万億兆])?", number.lower()):
+    for digits, word in re.findall(r"([0-9.,]*)[ -]?(thousand|[mbtr]+illion|[十百千万億兆])?", number.lower()):
         part += Decimal(digits.replace(",", "") or 0)
-        if word == "千":
-            part = part.scaleb(3)
+        if word in _TENS:
+            part = part.scaleb(_TENS[word])
         elif word:
             value, part = value + part.scaleb(_POWERS[word]), Decimal()
     value += part
