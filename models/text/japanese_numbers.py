@@ -1,14 +1,10 @@
-"""Japanese numbers in kanji, and years of eras, as digits: a model that has seen few makes 二十八日 the eighth."""
+"""Japanese numbers in kanji, as digits: a model that has seen few of them makes the eighth of 二十八日."""
 
 import re
-import unicodedata
 from typing import Final
 
-_ERAS: Final = {"明治": (1868, 45), "大正": (1912, 15), "昭和": (1926, 64), "平成": (1989, 31), "令和": (2019, 99)}
-"""The first year of each, and how many years it has. Texts often give the year of an earlier one in brackets."""
 _KANJI: Final = "一二三四五六七八九"
 _MANY: Final = f"[{_KANJI[1:]}]"
-_TENS: Final = f"{_MANY}?十[{_KANJI}]?"
 _BELOW_MYRIAD: Final = rf"(?: {_MANY}?+千 )?+ (?: {_MANY}?+百 )?+ (?: {_MANY}?+十 )?+ [{_KANJI}]?+"
 _NUMBER: Final = rf"""
     (?:
@@ -29,42 +25,24 @@ _COUNTER: Final = r"""
 _OF_A_NAME: Final = r"(?<= 冠位 ) | 四十九日 | (?: 三十三 | 八十八 ) [ヶヵケカか] 所"
 _IN_A_NUMBER: Final = rf"(?<= [〇{_KANJI}十百千万億兆数何幾\d] ) | (?<= [{_KANJI}十百千万億兆\d] [、，・\s] )"
 """Behind other digits, or as the second of two numbers: 二、三十人 are twenty or thirty."""
-_JAPANESE: Final = re.compile(
-    rf"""
-      (?<! 年[(（] ) (?P<era> {"|".join(_ERAS)} ) (?P<year> 元 | [0-9０-９]{{1,2}} | {_TENS} | [{_KANJI}] )
-        (?= 年 (?![間代(（]) )
-    | (?<! [〇{_KANJI}十百千万] ) (?P<western> [一二] [〇{_KANJI}]{{3}} ) (?=年)
-    | (?<=第) (?P<ordinal> {_TENS} ) (?= [条項号章節回代世番] )
-    | (?! {_IN_A_NUMBER} | {_OF_A_NAME} ) (?P<counted> {_NUMBER} ) (?= {_COUNTER} )
-    """,
-    re.VERBOSE,
-)
-"""Not 昭和30年代, and not where the text has the year of both calendars: 昭和30年（1955年）."""
-_SIGNS: Final = frozenset("年第月十百千万億兆〇")
-"""One of them is in each of these, and none in most texts."""
+_COUNTED: Final = re.compile(f"(?! {_IN_A_NUMBER} | {_OF_A_NAME} ) {_NUMBER} (?= {_COUNTER} )", re.VERBOSE)
+_SIGNS: Final = frozenset("月十百千万億兆〇")
+"""One of them is in each of these numbers, and none in most texts."""
 _POWERS: Final = {"十": 10, "百": 100, "千": 1000}
 
 
 def japanese_in_digits(text: str) -> str:
-    """Write years, ordinals and what is counted in digits: 昭和三十年 as 1955年, 第十条 as 第10条, 三十人 as 30人."""
-    return text if _SIGNS.isdisjoint(text) else _JAPANESE.sub(_digits, text)
+    """Write numbers of what is counted in digits: 二十五人 as 25人, 三億円 as 3億円, 二月十日 as 2月10日."""
+    return text if _SIGNS.isdisjoint(text) else _COUNTED.sub(_digits, text)
 
 
 def _digits(found: re.Match[str]) -> str:
-    if found["western"]:
-        return _in_places(found["western"])
-    if found["counted"]:
-        return re.sub("[^万億兆]+", _counted, found["counted"])
-    if found["ordinal"]:
-        return str(_number(found["ordinal"]))
-    first, years = _ERAS[found["era"]]
-    year = _number(found["year"])
-    return str(first + year - 1) if 1 <= year <= years else found[0]
+    return re.sub("[^万億兆]+", _part, found[0])
 
 
-def _counted(part: re.Match[str]) -> str:
+def _part(part: re.Match[str]) -> str:
     """Write a number, or what it has of myriads: of 三億五千万, 三 as 3 and 五千 as 5000."""
-    return _in_places(part[0]) if "〇" in part[0] else str(_number(part[0]))
+    return _in_places(part[0]) if "〇" in part[0] else str(_value(part[0]))
 
 
 def _in_places(said: str) -> str:
@@ -72,13 +50,8 @@ def _in_places(said: str) -> str:
     return "".join(str(_KANJI.find(kanji) + 1) for kanji in said)
 
 
-def _number(said: str) -> int:
-    """Return the value of a number below a myriad, in kanji or digits."""
-    if said == "元":
-        return 1
-    digits = unicodedata.normalize("NFKC", said)
-    if digits.isdecimal():
-        return int(digits)
+def _value(said: str) -> int:
+    """Return the value of a number below a myriad."""
     value = digit = 0
     for kanji in said:
         if kanji in _POWERS:
