@@ -43,14 +43,20 @@ RAISED: Final = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _FRACTIONS: Final = "¼½¾⅓⅔⅕⅖⅗⅘⅙⅛⅜⅝⅞"
 _SQUARES: Final = "㎟㎠㎡㎢㎣㎤㎥㎦"
 """What normalisation makes other numbers of: 10⁶ is 106 then, 1½ is 11⁄2, and of 25㎢ models make 25 and 2 km."""
-_AREA: Final = rf"(?: [{_SQUARES}] | (?:[cdkm]?m|ft|in|mi|yd) (?: [²³] | [23] (?![0-9]) ) (?![A-Za-z]) )"
+_UNIT: Final = "(?:[cdkm]?m|ft|in|mi|yd)"
+_SUP: Final = r"<(?i:sup)(?:\s[^<>]*+)?> {} </(?i:sup)>"
+_AREA: Final = rf"(?: [{_SQUARES}] | {_UNIT} (?: [²³] | [23] (?![0-9]) | {_SUP.format('[23]')} ) (?![A-Za-z]) )"
 """Or a volume."""
 HASHTAG: Final = r"(?<![A-Za-z0-9&\#/]) \# (?![0-9_]) [A-Za-z0-9_À-ÖØ-öø-ɏЀ-ӿ々〆ぁ-ゖァ-ヺー一-龠가-힣]{1,100}+"
 """What posts are found by: #kyoto #京都"""
+_TEN: Final = rf"(?<![0-9.,]) 10 {_SUP.format('[-+−–]?[0-9]{1,3}')}"
+POWER: Final = rf"(?: {_TEN} | (?: [0-9０-９][ ]?+ | [十百千万億/／] ) {_UNIT} {_SUP.format('[23]')} (?![A-Za-z]) )"
+"""What HTML has for 10⁶ and km²; other raised numbers may be those of notes."""
 PLACEHOLDER: Final = (
     rf"""
       {HASHTAG} |
       (?<![0-9.,]) [0-9]++ (?:[.,][0-9]++)*+ [⁻{RAISED}]++ (?!\w)                              # 10⁶
+    | {_TEN}                                                                                # 10<sup>6</sup>
     | (?<![0-9]) (?:[0-9]++[ ]?+)?+ [{_FRACTIONS}]                                            # 1½
     | (?: (?<![十百千万億.,．，0-9０-９]) [0-9０-９]++ (?:[.,．，][0-9０-９]++)*+ [ ]?+             # 25㎢ 25 km²
       | (?<=[十百千万億0-9０-９/／]) ) {_AREA}                                              # 250/km2 1万5000㎡

@@ -79,7 +79,9 @@ from models.text.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
         ),
         ("<bpt i='1'/>a<ept i='1'/> b", Unmarked("a b", (Pair("<ept i='1'/>", "", 1, 1),), before="<bpt i='1'/>")),
         ("the name<sup>2</sup> is", Unmarked("the name is", (Pair("<sup>2</sup>", "", 8, 8),))),
-        ("1 m<sup>2</sup>.", Unmarked("1 m2.", (Pair("<sup>", "</sup>", 3, 4),))),
+        *((text, Unmarked(text)) for text in ("1 m<sup>2</sup>.", "万km<sup>3</sup>", "10<sup class='x'>-6</sup>")),
+        ("100<sup>2</sup>", Unmarked("1002", (Pair("<sup>", "</sup>", 3, 4),))),
+        ("in<sup>2</sup>", Unmarked("in2", (Pair("<sup>", "</sup>", 2, 3),))),
         ("(a)<sup>2</sup>", Unmarked("(a)2", (Pair("<sup>", "</sup>", 3, 4),))),
         (
             "<note>A.<sup>1</sup> b</note>",

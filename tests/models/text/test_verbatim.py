@@ -154,6 +154,10 @@ def test_all_else_is_read_as_it_is(english: Spelling, text: str) -> None:
         ("250人/㎢の", "250人/ABCの", "㎢"),
         ("It is 3,500.5 km² large.", "It is ABC large.", "3,500.5 km²"),
         ("(about 25 m3)", "(about ABC)", "25 m3"),
+        ("It is 25 km<sup>2</sup> large.", "It is ABC large.", "25 km<sup>2</sup>"),
+        ("約1.5万m<sup>2</sup>の土地", "約1.5万ABCの土地", "m<sup>2</sup>"),
+        ("3×10<sup>8</sup>個", "3×ABC個", "10<sup>8</sup>"),
+        ("10<sup class='a'>-9</sup>秒", "ABC秒", "10<sup class='a'>-9</sup>"),
     ],
 )
 def test_a_stand_in_is_read_for_a_unit_of_area(japanese: Spelling, text: str, read: str, kept: str) -> None:
@@ -267,7 +271,7 @@ def test_an_address_may_have_letters_of_any_language(japanese: Spelling, text: s
         "字《あ",
         "｜字",
         "［＃",
-        *("²1", "½1", "1² ", "1m2", "１", "寺¹"),
+        *("²1", "½1", "1² ", "1m2", "１", "寺¹", "1m<sup>2</sup>", "10<sup>1</sup>", "10<sup "),
     ],
 )
 def test_no_run_of_characters_takes_long(japanese: Spelling, run: str) -> None:
