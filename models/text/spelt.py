@@ -145,8 +145,16 @@ class Spelt:
         """
         missing, entities = dict(self.replaced), {ord(character): entity for character, entity in self.escaped}
         terms = {stand_in: replace(term, target=term.target.translate(entities)) for stand_in, term in self.told}
-        translation = self._stopped_once(self._copied(translation.translate(entities), missing, terms))
+        translation = self._set_apart(translation.translate(entities))
+        translation = self._stopped_once(self._copied(translation, missing, terms))
         return self.marks.marked(translation, *missing.values(), *self.left_out)
+
+    def _set_apart(self, translation: str) -> str:
+        """Put a space between stand-ins that a translation has without one: ABCJR."""
+        if len(self.stand_ins) < 2:
+            return translation
+        either = "|".join(self.stand_ins)
+        return re.sub(f"({either})(?={either})", r"\1 ", translation)
 
     def _stopped_once(self, translation: str) -> str:
         """Remove a doubled full stop where a sentence ends with a term that has its own."""
