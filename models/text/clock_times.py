@@ -9,10 +9,11 @@ from models.text.glossary import Term
 _ENGLISH: Final = re.compile(
     r"""
     (?<! [\w:.,-] ) (?P<hour> 1[0-2] | 0?[1-9] ) (?: [ ]?+ [:.] [ ]?+ (?P<minute> [0-5][0-9] ) )?+ [ ]?+
-    (?P<half> [ap] ) (?: \.[ ]?+m\. | m\b )
+    (?P<half> [ap] ) (?: \.[ ]?+m (?: \. (?! \W*+ \Z ) | (?=\.) ) | m\b )
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
+"""At the end of a sentence without its last full stop, which is the sentence's as well."""
 _KANJI: Final = ("零", "一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二")
 
 

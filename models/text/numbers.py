@@ -10,8 +10,10 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import reduce
 from typing import Final
 
+from models.text.clock_times import clock_times
 from models.text.glossary import Term
 from models.text.spacing import gap_of, primary
 
@@ -56,6 +58,8 @@ class Numbers:
     target: str
     pattern: re.Pattern[str]
     most_digits: int
+    has_halves: bool
+    """Whether times say the half of the day in the one language's way, and have to in the other's."""
 
     @classmethod
     def of(cls, source: str, target: str) -> "Numbers | None":
@@ -80,10 +84,14 @@ class Numbers:
                 re.VERBOSE | re.ASCII,
             ),
             _MOST_DIGITS_OF_ENGLISH if source == "en" else _MOST_DIGITS,
+            has_halves=(source, target) == ("en", "ja"),
         )
 
     def terms(self, text: str) -> Iterator[Term]:
         """Yield the numbers of a text that a model may get wrong, as terms."""
+        times = list(clock_times(text)) if self.has_halves else []
+        yield from times
+        text = reduce(lambda rest, time: rest.replace(time.source, "\n"), times, text)
         for found in self.pattern.finditer(text):
             number = unicodedata.normalize("NFKC", found[0])
             if found["code"]:

@@ -146,7 +146,7 @@ class Spelt:
         missing, entities = dict(self.replaced), {ord(character): entity for character, entity in self.escaped}
         terms = {stand_in: replace(term, target=term.target.translate(entities)) for stand_in, term in self.told}
         translation = self._set_apart(translation.translate(entities))
-        translation = self._stopped_once(self._copied(translation, missing, terms))
+        translation = self._said_once(self._copied(translation, missing, terms))
         return self.marks.marked(translation, *missing.values(), *self.left_out)
 
     def _set_apart(self, translation: str) -> str:
@@ -156,11 +156,13 @@ class Spelt:
         either = "|".join(self.stand_ins)
         return re.sub(f"({either})(?={either})", r"\1 ", translation)
 
-    def _stopped_once(self, translation: str) -> str:
-        """Remove a doubled full stop where a sentence ends with a term that has its own."""
+    def _said_once(self, translation: str) -> str:
+        """Remove a full stop behind a term that has its own, and a half of the day before a time that has its own."""
         for term in self.terms:
             if term.target.endswith("."):
                 translation = re.sub(rf"({re.escape(term.target)})\.(?!\.)", r"\1", translation)
+            elif term.target.startswith(("午前", "午後")):
+                translation = re.sub(f"午[前後](?={re.escape(term.target)})", "", translation)
         return translation
 
     def _copied(self, translation: str, verbatim: dict[str, str], terms: dict[str, Term]) -> str:
