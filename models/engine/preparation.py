@@ -206,7 +206,7 @@ class Preparation:
         return Prepared(read, spelt, len(clauses[0][1].preceding))
 
     def _as_read(self, term: Term) -> Term:
-        return replace(term, source=self.spelling.in_digits(term.source))
+        return replace(term, source=self.spelling.normalized(term.source))
 
     def _is_of_others(self, text: str, glossary: Glossary) -> bool:
         """Return whether all words of a text are in a script other than the source language's, and none is a term."""

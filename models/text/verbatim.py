@@ -18,10 +18,10 @@ from itertools import pairwise
 from typing import Final
 
 from models.text.characters import Nearest
-from models.text.digits import digits_for
 from models.text.glossary import Glossary, Term
 from models.text.letter_case import LetterCase
 from models.text.markup import NO_MARKS, unmarked
+from models.text.normalization.normalizer import normalizer_for
 from models.text.spelt import STAND_INS, Spelt, as_tokenized
 from models.text.word_edges import kind_of
 from models.text.words import ADDRESS, ENTITY, HASHTAG, PICTURES, PLACEHOLDER, SIGNS, beside
@@ -70,7 +70,7 @@ class Spelling:
         """
         self._nearest = nearest
         self._case = LetterCase(nearest.vocabulary) if source else None
-        self.in_digits = digits_for(source, target)
+        self.normalized = normalizer_for(source, target)
 
     def of(self, text: str) -> Spelt:
         """The text as the vocabulary can best spell it."""
@@ -91,7 +91,7 @@ class Spelling:
         text = _FACES.sub(reading.face, text)
         if not text.isascii():
             text = _PICTURES.sub(reading.pictures, text)
-        text = self.in_digits(text)
+        text = self.normalized(text)
         return Spelt(
             self._as_read(text, [stand_in for stand_in, _ in reading.replaced]),
             text,

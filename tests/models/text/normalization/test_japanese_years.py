@@ -4,7 +4,7 @@ import pytest
 
 from models.data.tokenizer import Tokenizer
 from models.text.characters import Nearest
-from models.text.japanese_years import years_in_digits
+from models.text.normalization.japanese_years import years_in_digits
 from models.text.verbatim import Spelling
 from tests.support.servers import ROOT
 

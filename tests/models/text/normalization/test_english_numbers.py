@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.text.english_numbers import english_in_digits
+from models.text.normalization.english_numbers import english_in_digits
 
 
 @pytest.mark.parametrize(

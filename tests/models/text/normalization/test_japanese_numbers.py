@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.text.japanese_numbers import japanese_in_digits
+from models.text.normalization.japanese_numbers import japanese_in_digits
 
 
 @pytest.mark.parametrize(

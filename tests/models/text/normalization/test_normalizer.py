@@ -1,4 +1,4 @@
-"""Which texts are read in digits."""
+"""Which texts are normalized how."""
 
 from pathlib import Path
 

@@ -1,0 +1,1 @@
+"""Text normalization: what models read in the form that they know best, such as numbers in words as digits."""

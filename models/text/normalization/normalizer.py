@@ -1,0 +1,30 @@
+"""The normalization of a language, as far as it is good for translations into another one."""
+
+from collections.abc import Callable
+from typing import Final
+
+from models.text.normalization.english_dates import dates_in_full
+from models.text.normalization.english_numbers import english_in_digits
+from models.text.normalization.japanese_numbers import japanese_in_digits
+from models.text.normalization.japanese_years import years_in_digits
+from models.text.spacing import primary
+
+_WRITE_DIGITS: Final = frozenset({"ja", "ko", "yue", "zh"})
+"""Languages that write the numbers in digits that English writes in words: 24歳, but vierundzwanzig Jahre."""
+
+
+def normalizer_for(source: str, target: str) -> Callable[[str], str]:
+    """Return what normalizes texts of a language that are translated into another one; both are ISO 639 codes."""
+    if primary(source) == "ja":
+        return _of_japanese
+    if primary(source) == "en":
+        return _of_english_for_digits if primary(target) in _WRITE_DIGITS else dates_in_full
+    return str
+
+
+def _of_japanese(text: str) -> str:
+    return japanese_in_digits(years_in_digits(text))
+
+
+def _of_english_for_digits(text: str) -> str:
+    return english_in_digits(dates_in_full(text))
