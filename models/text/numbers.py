@@ -7,7 +7,7 @@ with a word in its place, which the model copies.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
@@ -16,6 +16,7 @@ from typing import Final
 from models.text.clock_times import clock_times
 from models.text.glossary import Term
 from models.text.spacing import gap_of, primary
+from models.text.weekdays import english_weekdays, japanese_weekdays
 
 _ALIKE: Final = frozenset({"en", "ja", "ko", "yue", "zh"})
 """Languages that write digits, decimals and thousands alike; others have 3,14 for 3.14."""
@@ -41,6 +42,7 @@ _WORDS: Final = {"1": ("one", "a"), "100": ("one hundred", "a hundred")} | {
     for digits, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2)
 }
 """What may stand before a million."""
+_DATES: Final = {("en", "ja"): (clock_times, english_weekdays), ("ja", "en"): (japanese_weekdays,)}
 _MOST_DIGITS: Final = 2
 _MOST_DIGITS_OF_ENGLISH: Final = 4
 """How many digits a number without any sign may have that is no term: models are reliable with these.
@@ -58,8 +60,8 @@ class Numbers:
     target: str
     pattern: re.Pattern[str]
     most_digits: int
-    has_halves: bool
-    """Whether times say the half of the day in the one language's way, and have to in the other's."""
+    dates: Sequence[Callable[[str], Iterator[Term]]]
+    """What finds times and days of the week that are no plain numbers."""
 
     @classmethod
     def of(cls, source: str, target: str) -> "Numbers | None":
@@ -84,14 +86,14 @@ class Numbers:
                 re.VERBOSE | re.ASCII,
             ),
             _MOST_DIGITS_OF_ENGLISH if source == "en" else _MOST_DIGITS,
-            has_halves=(source, target) == ("en", "ja"),
+            _DATES.get((source, target), ()),
         )
 
     def terms(self, text: str) -> Iterator[Term]:
         """Yield the numbers of a text that a model may get wrong, as terms."""
-        times = list(clock_times(text)) if self.has_halves else []
-        yield from times
-        text = reduce(lambda rest, time: rest.replace(time.source, "\n"), times, text)
+        dates = [term for terms in self.dates for term in terms(text)]
+        yield from dates
+        text = reduce(lambda rest, date: rest.replace(date.source, "\n"), dates, text)
         for found in self.pattern.finditer(text):
             number = unicodedata.normalize("NFKC", found[0])
             if found["code"]:

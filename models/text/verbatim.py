@@ -22,7 +22,9 @@ from models.text.glossary import Glossary, Term
 from models.text.letter_case import LetterCase
 from models.text.markup import NO_MARKS, unmarked
 from models.text.normalization.normalizer import normalizer_for
+from models.text.spacing import primary
 from models.text.spelt import STAND_INS, Spelt, as_tokenized
+from models.text.weekdays import without_weekdays
 from models.text.word_edges import kind_of
 from models.text.words import ADDRESS, ENTITY, HASHTAG, PICTURES, PLACEHOLDER, SIGNS, beside
 
@@ -71,6 +73,7 @@ class Spelling:
         self._nearest = nearest
         self._case = LetterCase(nearest.vocabulary) if source else None
         self.normalized = normalizer_for(source, target)
+        self._has_weekdays = (primary(source), primary(target)) == ("ja", "en")  # what is not read is a term there
 
     def of(self, text: str) -> Spelt:
         """The text as the vocabulary can best spell it."""
@@ -114,7 +117,9 @@ class Spelling:
         return replace(spelt, text=self._as_read(plain, stand_ins), plain=plain, told=tuple(told))
 
     def _as_read(self, plain: str, stand_ins: Collection[str]) -> str:
-        return self._nearest.of(self._case.of(plain, stand_ins) if self._case else plain)
+        if self._case:
+            plain = self._case.of(plain, stand_ins)
+        return self._nearest.of(without_weekdays(plain) if self._has_weekdays else plain)
 
     def like(self, text: str, other: Spelt) -> Spelt:
         """A text read as another one that differs in its marks alone, with the same stand-ins for the same."""

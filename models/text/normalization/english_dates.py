@@ -37,7 +37,8 @@ _ABBREVIATED: Final = re.compile(
     (?: (?P<month> {_MONTH} ) \.?+ (?= [ ]? [0-9] )
       | (?<= [0-9][ ] ) (?P<behind> {_MONTH} ) {_STOP}
       | {_DAY} \.? (?: (?: [ ]?[&/–-][ ]? | ,?[ ]and[ ] | ,[ ] | [ ]to[ ] ) {_DAY} {_STOP} )++
-      | {_DAY} (?: \.?+ (?= ,?[ ] {_DATE} | [ ] {_TIME} ) | \. (?= , | \) | [ ] [a-z0-9] ) ) )
+      | {_DAY} (?: \.?+ (?= ,?[ ] {_DATE} | [ ] {_TIME} ) | \. (?= , | \) | 's\b | [ ] [a-z0-9(] ) )
+      | (?: (?<= \bon[ ] ) | (?<= \blast[ ] ) | (?<= \bnext[ ] ) | (?<= \bevery[ ] ) ) {_DAY} {_STOP} )
     """,
     re.VERBOSE,
 )

@@ -15,6 +15,8 @@ from models.text.normalization.english_dates import dates_in_full
         ("Open Mon-Fri, 9am-5pm, and Sat 9 a.m.", "Open Monday-Friday, 9am-5pm, and Saturday 9 a.m."),
         ("Fri., Sat. and Sun.", "Friday, Saturday and Sunday."),
         ("Mon., Sept. 23; Sat, May 5", "Monday, September 23; Saturday, May 5"),
+        ("He came on Sun.", "He came on Sunday."),
+        ("next Fri and last Sat.'s talk", "next Friday and last Saturday's talk"),
         ("on Thurs. evening (Tue.)", "on Thursday evening (Tuesday)"),
         *(
             (text, text)
