@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from models.engine.requests import Alternative, Options, Strategy, Translation
-from service import schemas
+from service.schemas import sentences
 
 
 def options(strategy: Strategy, beam_size: int | None, alternatives: int, model_beam: int) -> Options:
@@ -23,6 +23,6 @@ def others(translation: Translation) -> tuple[Alternative, ...]:
     return tuple(found)
 
 
-def as_sent(alternatives: Sequence[Alternative]) -> list[schemas.Alternative]:
+def as_sent(alternatives: Sequence[Alternative]) -> list[sentences.Alternative]:
     """Convert alternatives to the client's schema."""
-    return [schemas.Alternative(translation=each.text, score=each.score) for each in alternatives]
+    return [sentences.Alternative(translation=each.text, score=each.score) for each in alternatives]

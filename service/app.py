@@ -42,7 +42,7 @@ from service.routes import (
     streams,
 )
 from service.routes.dependencies import Services
-from service.schemas import Limits
+from service.schemas.limits import Limits
 from service.sessions import Sessions
 from service.settings import Settings
 from service.store.commands import Commands

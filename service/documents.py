@@ -18,13 +18,8 @@ from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
 from service.known import Finder, Known, known_of
 from service.limits import check_alternatives, check_length, check_number, check_segments, check_terms
-from service.schemas import (
-    DocumentAnswer,
-    DocumentEnd,
-    DocumentRequest,
-    StreamedSentence,
-    TranslatedSentence,
-)
+from service.schemas.documents import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence
+from service.schemas.sentences import TranslatedSentence
 from service.segmentation.paragraphs import unwrapped
 from service.segmentation.splitting import Segmented, split
 from service.settings import Settings

@@ -6,7 +6,7 @@ from functools import lru_cache
 import orjson
 
 from models.text.glossary import Glossary, Term
-from service.schemas import GlossaryTerm
+from service.schemas.terms import GlossaryTerm
 
 
 def written(terms: Iterable[GlossaryTerm]) -> str:

@@ -7,7 +7,7 @@ from models.engine.requests import TranslationRequest
 from models.text.glossary import Term
 from models.text.memory import Segment, TranslationMemory
 from service.glossary import glossary_of, written
-from service.schemas import DocumentRequest
+from service.schemas.documents import DocumentRequest
 from service.segmentation.splitting import parts
 from service.threads import beside_others
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
-from service.schemas import MAX_BEAM, Body, Language, Text, Texts
+from service.schemas.body import Body
+from service.schemas.fields import MAX_BEAM, Language, Text, Texts
 from service.texts.detection import Detected
 from service.texts.language_names import name_of
 from service.texts.reading import Ranked

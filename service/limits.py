@@ -6,7 +6,8 @@ from typing import Final
 from models.errors import SentenceTooLongError
 from models.text.markup import unmarked
 from service.errors import InvalidInputError
-from service.schemas import GlossaryTerm, Limits, MemorySegment
+from service.schemas.limits import Limits
+from service.schemas.terms import GlossaryTerm, MemorySegment
 from service.settings import Settings
 
 _WITH_TAGS: Final = 4

@@ -6,7 +6,7 @@ from functools import lru_cache
 import orjson
 
 from models.text.memory import Segment, TranslationMemory
-from service.schemas import MemorySegment
+from service.schemas.terms import MemorySegment
 
 
 def written(segments: Iterable[MemorySegment | Segment]) -> str:

@@ -18,7 +18,8 @@ from service.idempotency import id_of
 from service.inference.admission import Admission
 from service.limits import check_length, check_session_memory, check_terms
 from service.model_changes import Models
-from service.schemas import SessionCreated, SessionRequest, TranslatedSentence
+from service.schemas.sentences import TranslatedSentence
+from service.schemas.sessions import SessionCreated, SessionRequest
 from service.sentences import Sentences
 from service.settings import Settings
 from service.store.context_store import ContextStore

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from service.schemas import Body, FileName, Language, Text, Texts
+from service.schemas.body import Body
+from service.schemas.fields import FileName, Language, Text, Texts
 
 MOST_TEXTS = 50
 """The most texts of a request, as with DeepL."""

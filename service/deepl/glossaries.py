@@ -21,7 +21,8 @@ from service.errors import GlossaryNotFoundError, InvalidInputError
 from service.glossary import terms_of, written
 from service.inference.catalogue import Model
 from service.limits import check_terms
-from service.schemas import GlossaryTerm, Limits
+from service.schemas.limits import Limits
+from service.schemas.terms import GlossaryTerm
 from service.store.glossaries import Glossaries, KeptDictionary, KeptGlossary, Terms
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
 from service.threads import beside_others

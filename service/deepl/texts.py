@@ -7,7 +7,8 @@ from typing import Final
 from service.deepl.bodies import OfferedLanguage, TextsRequest, TranslatedText
 from service.errors import InvalidInputError
 from service.inference.catalogue import Model
-from service.schemas import GlossaryTerm, SessionRequest
+from service.schemas.sessions import SessionRequest
+from service.schemas.terms import GlossaryTerm
 from service.sessions import Sessions
 from service.store.context_store import KEPT_POSITIONS
 from service.store.document import DocumentKey, State

@@ -22,7 +22,7 @@ from service.errors import (
 from service.files import problems
 from service.files.kinds import is_known
 from service.files.translation import translated_file
-from service.schemas import FileProblem
+from service.schemas.problems import FileProblem
 from service.store.files import ClaimedFile, FileKey, Files
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics

@@ -12,7 +12,7 @@ from service.files.plain import text_like, text_of
 from service.files.programs import android, catalogs, json_texts, properties, resx
 from service.files.subtitles import cues, substation
 from service.files.workbooks import open_workbook, workbook
-from service.schemas import Limits
+from service.schemas.limits import Limits
 from service.texts.tagged import HTML, Markup
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from service.errors import FileFailedError, FileNotReadyError, FileUnknownError
 from service.files import problems
-from service.schemas import FileProblem
+from service.schemas.problems import FileProblem
 from service.store.files import FileKey, Files, FileState
 
 _FIRST_LOOK_SECONDS: Final = 0.05

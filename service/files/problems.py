@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from models.errors import AntecedentError
 from service.errors import FileFailedError, WorkerDiedError
 from service.http.problems import cause, cause_of
-from service.schemas import FileProblem
+from service.schemas.problems import FileProblem
 
 UNFORESEEN: Final = FileProblem.model_validate(cause(500, "internal_error", "internal error"))
 _DIED: Final = FileProblem.model_validate(

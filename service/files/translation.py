@@ -9,7 +9,7 @@ from service.errors import QueueFullError
 from service.files.kinds import kind_of
 from service.glossary import terms_of
 from service.known import Finder
-from service.schemas import DocumentRequest
+from service.schemas.documents import DocumentRequest
 from service.store.files import KeptFile
 from service.texts.memories import finder_of
 from service.texts.reading import Asked, ReadText, read_texts

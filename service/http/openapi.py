@@ -8,7 +8,10 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from service.http.examples import EXAMPLES, ID
-from service.schemas import Body, DocumentEnd, FileForm, Problem, StreamedSentence
+from service.schemas.body import Body
+from service.schemas.documents import DocumentEnd, StreamedSentence
+from service.schemas.files import FileForm
+from service.schemas.problems import Problem
 
 DESCRIPTION: Final = """\
 Antecedent translates each sentence of a document together with the sentences before it.

@@ -27,7 +27,7 @@ from service.deepl.glossaries import (
 )
 from service.http.form_body import body_of, members_of, with_elements
 from service.routes.dependencies import CallerDep, ServicesDep, admitted
-from service.schemas import Language
+from service.schemas.fields import Language
 
 router = APIRouter(prefix="/v3/glossaries", include_in_schema=False)
 _READ = ["GET", "HEAD"]

@@ -18,7 +18,7 @@ from service.access.limiter import Limiter
 from service.documents import Documents
 from service.errors import ClientLeftError, SessionNotFoundError
 from service.model_changes import Models
-from service.schemas import Limits
+from service.schemas.limits import Limits
 from service.sessions import Sessions
 from service.store.commands import Commands
 from service.store.document import DocumentKey

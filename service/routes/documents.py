@@ -10,7 +10,7 @@ from service.http.responses import problems
 from service.routes.dependencies import CallerDep, ServicesDep, admitted, unless_client_leaves
 from service.routes.document_events import EVENTS, DocumentEvents, wants_events
 from service.routes.raised import BY_CHOICE, BY_LIMITS, BY_TRANSLATING
-from service.schemas import DocumentAnswer, DocumentRequest
+from service.schemas.documents import DocumentAnswer, DocumentRequest
 
 router = APIRouter(prefix="/v1", tags=["documents"], route_class=StrictRoute)
 

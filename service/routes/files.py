@@ -23,7 +23,7 @@ from service.idempotency import id_of
 from service.routes.dependencies import CallerDep, IdempotencyKey, Services, ServicesDep, unless_client_leaves
 from service.routes.raised import BY_CHOICE, BY_KEY, BY_LIMITS
 from service.routes.sent_files import Sent, attached, file_there, keep_file
-from service.schemas import FileForm, FileInfo, FileList
+from service.schemas.files import FileForm, FileInfo, FileList
 from service.store.files import FileKey, FileState, KeptFile
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
 

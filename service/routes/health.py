@@ -12,7 +12,8 @@ from service.inference.catalogue import Model
 from service.model_changes import NotLoaded
 from service.routes.dependencies import KeyHolderDep, Services, ServicesDep
 from service.routes.raised import BY_ANY_KEY
-from service.schemas import Dependencies, Dependency, Health, ServiceInfo
+from service.schemas.health import Dependencies, Dependency, Health
+from service.schemas.limits import ServiceInfo
 from service.store.failures import code_of, is_of_writes
 from service.telemetry.build import release
 

@@ -9,7 +9,7 @@ from service.http.responses import problems
 from service.inference.catalogue import Catalogue, Model
 from service.routes.dependencies import AdminDep, KeyHolderDep, ServicesDep
 from service.routes.raised import BY_ADMINISTRATION, BY_ANY_KEY, BY_LOADING
-from service.schemas import ModelInfo, ModelList, ModelRequest, ModelState, ModelToLoad
+from service.schemas.models import ModelInfo, ModelList, ModelRequest, ModelState, ModelToLoad
 
 router = APIRouter(prefix="/v1/models", tags=["models"], route_class=StrictRoute)
 

@@ -38,15 +38,15 @@ from service.routes.dependencies import (
     unless_client_leaves,
 )
 from service.routes.raised import BY_CHOICE, BY_KEY, BY_LIMITS, BY_STORE, BY_TRANSLATING
-from service.schemas import (
-    MAX_POSITION,
+from service.schemas.fields import MAX_POSITION
+from service.schemas.sentences import TranslatedSentence
+from service.schemas.sessions import (
     Correction,
     KeptSentence,
     SentenceRequest,
     SessionCreated,
     SessionRequest,
     SessionState,
-    TranslatedSentence,
 )
 from service.store.document import Entry
 

@@ -9,7 +9,7 @@ from fastapi import Request
 from service.access.caller import Caller
 from service.documents import Documents
 from service.routes.dependencies import Services, admitted, unless_client_leaves
-from service.schemas import DocumentRequest
+from service.schemas.documents import DocumentRequest
 from service.texts.reading import Asked, Ranked, ReadText, counted, in_groups, read_texts
 
 

@@ -15,7 +15,8 @@ import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from service.errors import FileUnknownError, StoreUnavailableError, TooManyFilesError
-from service.schemas import FileStatus, Strategy
+from service.schemas.fields import Strategy
+from service.schemas.files import FileStatus
 from service.store.commands import Commands, read_script
 
 _QUEUE: Final = "antecedent:files"

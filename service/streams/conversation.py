@@ -19,7 +19,7 @@ from service.errors import (
     SessionNotFoundError,
     UnauthenticatedError,
 )
-from service.schemas import SentenceRequest
+from service.schemas.sessions import SentenceRequest
 from service.sessions import Placed, Sessions
 from service.store.document import DocumentKey
 from service.streams import messages

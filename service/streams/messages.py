@@ -8,7 +8,8 @@ from pydantic import ValidationError
 from models.errors import AntecedentError
 from service.errors import InvalidMessageError
 from service.http.problems import message_of, mistake
-from service.schemas import SentenceRequest, TranslatedSentence
+from service.schemas.sentences import TranslatedSentence
+from service.schemas.sessions import SentenceRequest
 from service.store.document import State
 from service.strict_json import JsonLimits, NotStrictJsonError, parse
 

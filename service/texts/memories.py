@@ -16,7 +16,8 @@ from service.errors import InvalidInputError
 from service.known import Finder
 from service.limits import check_segments
 from service.memory import stored_memory, written
-from service.schemas import Limits, MemorySegments
+from service.schemas.limits import Limits
+from service.schemas.terms import MemorySegments
 from service.texts.reading import ReadText
 from service.texts.term_lines import rows_of_tsv, validated
 

@@ -10,7 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 from service.errors import InvalidInputError
 from service.http.problems import reason
 from service.limits import check_terms
-from service.schemas import GlossaryTerm, GlossaryTerms, Limits
+from service.schemas.limits import Limits
+from service.schemas.terms import GlossaryTerm, GlossaryTerms
 
 _TERMS = TypeAdapter(GlossaryTerms)
 _T = TypeVar("_T")

@@ -21,7 +21,7 @@ from service.inference.catalogue import Catalogue, Model
 from service.inference.pool import WorkerPool
 from service.inference.wire import Batch, Outcome, Outcomes
 from service.inference.worker import Worker
-from service.schemas import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence
+from service.schemas.documents import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence
 from service.segmentation.paragraphs import unwrapped
 from service.settings import Settings
 from tests.support.lanes import Bench, echo, queued, until

@@ -5,7 +5,7 @@ import pytest
 from models.errors import SentenceTooLongError
 from service.errors import InvalidInputError
 from service.limits import check_length, check_terms
-from service.schemas import GlossaryTerm
+from service.schemas.terms import GlossaryTerm
 from service.settings import Settings
 
 

@@ -4,7 +4,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from models.config import Languages
-from service.schemas import DocumentRequest, SentenceRequest
+from service.schemas.documents import DocumentRequest
+from service.schemas.sessions import SentenceRequest
 
 PAIR = {"source_lang": "ja", "target_lang": "en"}
 

@@ -5,7 +5,7 @@ import pytest
 from models.errors import SentenceTooLongError
 from service.errors import DeadlineError
 from service.files import problems
-from service.schemas import FileProblem
+from service.schemas.problems import FileProblem
 
 
 def test_a_problem_is_kept_with_its_code_and_place() -> None:

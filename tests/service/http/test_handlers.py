@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from service.http import handlers
 from service.http.middleware import RequestMiddleware
-from service.schemas import DocumentRequest
+from service.schemas.documents import DocumentRequest
 from service.telemetry.metrics import Metrics
 
 

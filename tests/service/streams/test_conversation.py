@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from service.schemas import TranslatedSentence
+from service.schemas.sentences import TranslatedSentence
 from service.sessions import Placed, Sessions
 from service.store.document import Answer, Appended, DocumentKey, Lease
 from service.streams.conversation import MOST_INVALID, Conversation, GoneError
