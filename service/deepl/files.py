@@ -1,6 +1,6 @@
 """Check the files that DeepL's clients send, and report their state."""
 
-from service.deepl.bodies import FileRequest, FileStatus
+from service.deepl.bodies.files import FileAnswer, FileRequest
 from service.errors import InvalidInputError
 from service.files.kinds import kind_of
 from service.files.outcome import problem_of, seconds_remaining
@@ -18,9 +18,9 @@ def check_format(request: FileRequest) -> None:
         raise InvalidInputError("output_format: a file can only be translated into its own format")
 
 
-def status(key: FileKey, state: FileState) -> FileStatus:
+def status(key: FileKey, state: FileState) -> FileAnswer:
     """Report the state of a file."""
-    return FileStatus(
+    return FileAnswer(
         document_id=key.id,
         status=state.status,
         seconds_remaining=seconds_remaining(state),

@@ -8,7 +8,7 @@ from functools import partial
 from io import StringIO
 
 from models.text.spacing import primary
-from service.deepl.bodies import (
+from service.deepl.bodies.glossaries import (
     DictionaryAnswer,
     DictionaryRequest,
     GlossaryAnswer,

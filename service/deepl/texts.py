@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from typing import Final
 
-from service.deepl.bodies import OfferedLanguage, TextsRequest, TranslatedText
+from service.deepl.bodies.texts import OfferedLanguage, TextsRequest, TranslatedText
 from service.errors import InvalidInputError
 from service.inference.catalogue import Model
 from service.schemas.sessions import SessionRequest

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Request
 
 from service.access.caller import Caller
-from service.deepl.bodies import OfferedLanguage, TextsAnswer, TextsRequest, Usage
+from service.deepl.bodies.texts import OfferedLanguage, TextsAnswer, TextsRequest, Usage
 from service.deepl.glossaries import named_terms
 from service.deepl.texts import append, asked_for, named, offered, translated
 from service.http.form_body import body_of, members_of

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from service.deepl.bodies import FileHandle, FileKeyRequest, FileRequest, FileStatus
+from service.deepl.bodies.files import FileAnswer, FileHandle, FileKeyRequest, FileRequest
 from service.deepl.files import check_format, status
 from service.deepl.glossaries import named_terms
 from service.files.kinds import kind_of
@@ -50,7 +50,7 @@ async def send_file(
 
 
 @router.post("/{document_id}", response_model_exclude_none=True)
-async def tell_status(document_id: str, secret: SecretDep, who: CallerDep, parts: ServicesDep) -> FileStatus:
+async def tell_status(document_id: str, secret: SecretDep, who: CallerDep, parts: ServicesDep) -> FileAnswer:
     """Says what has become of a file."""
     key = FileKey(who.tenant, document_id)
     return status(key, await state_of(parts.files, key, secret=secret))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, status
 
-from service.deepl.bodies import (
+from service.deepl.bodies.glossaries import (
     DictionariesAnswer,
     DictionaryAnswer,
     DictionaryEntries,
