@@ -16,7 +16,6 @@ from service.access.keyring import Access
 from service.access.limiter import Limiter
 from service.access.local_limits import LocalLimits
 from service.access.shared_limits import SharedLimits
-from service.documents import Documents
 from service.files.jobs import FileJobs
 from service.http import guards, handlers, pages
 from service.http.openapi import DescribedAPI
@@ -27,7 +26,6 @@ from service.inference.fleet import Fleet
 from service.inference.launcher import Launcher
 from service.inference.wire import PRIORITIES
 from service.inference.worker_process import TRANSLATOR
-from service.model_changes import Models
 from service.routes import (
     deepl,
     deepl_files,
@@ -43,7 +41,6 @@ from service.routes import (
 )
 from service.routes.dependencies import Services
 from service.schemas.limits import Limits
-from service.sessions import Sessions
 from service.settings import Settings
 from service.store.commands import Commands
 from service.store.context_store import ContextStore
@@ -54,6 +51,9 @@ from service.store.opening import open_redis
 from service.streams.open_streams import OpenStreams, StreamLimits
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER
+from service.use_cases.documents import Documents
+from service.use_cases.model_changes import Models
+from service.use_cases.sessions import Sessions
 
 _NO_NATIVE_TELEMETRY: Final[TelemetryConfig] = {
     "tracing": False,

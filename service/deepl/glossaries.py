@@ -18,14 +18,14 @@ from service.deepl.bodies.glossaries import (
     MultilingualRequest,
 )
 from service.errors import GlossaryNotFoundError, InvalidInputError
-from service.glossary import terms_of, written
 from service.inference.catalogue import Model
-from service.limits import check_terms
 from service.schemas.limits import Limits
 from service.schemas.terms import GlossaryTerm
 from service.store.glossaries import Glossaries, KeptDictionary, KeptGlossary, Terms
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
 from service.threads import beside_others
+from service.use_cases.glossary import terms_of, written
+from service.use_cases.limits import check_terms
 
 _COLUMNS = {2, 4}
 """How many columns a line of CSV may have: both terms, and perhaps both languages."""

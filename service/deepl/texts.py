@@ -9,12 +9,12 @@ from service.errors import InvalidInputError
 from service.inference.catalogue import Model
 from service.schemas.sessions import SessionRequest
 from service.schemas.terms import GlossaryTerm
-from service.sessions import Sessions
 from service.store.context_store import KEPT_POSITIONS
 from service.store.document import DocumentKey, State
 from service.texts.language_names import name_of
 from service.texts.reading import Asked, ReadText
 from service.texts.tagged import Markup
+from service.use_cases.sessions import Sessions
 
 _VARIANTS: Final = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}
 """Variants to offer for targets that DeepL's own client refuses without a region; the model is the same for both."""

@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from models.errors import AntecedentError
-from service.documents import Documents
 from service.errors import (
     LanguagePairError,
     ModelNotFoundError,
@@ -26,6 +25,7 @@ from service.schemas.problems import FileProblem
 from service.store.files import ClaimedFile, FileKey, Files
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
+from service.use_cases.documents import Documents
 
 MOST_ATTEMPTS: Final = 3
 _LOOK_SECONDS: Final = 0.5

@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.documents import Documents
 from service.errors import QueueFullError
 from service.files.kinds import kind_of
-from service.glossary import terms_of
-from service.known import Finder
 from service.schemas.documents import DocumentRequest
 from service.store.files import KeptFile
 from service.texts.memories import finder_of
 from service.texts.reading import Asked, ReadText, read_texts
+from service.use_cases.documents import Documents
+from service.use_cases.glossary import terms_of
+from service.use_cases.known import Finder
 
 Progress = Callable[[int], None]
 """Is called with the number of sentences translated so far."""

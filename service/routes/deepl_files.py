@@ -9,13 +9,13 @@ from service.deepl.files import check_format, status
 from service.deepl.glossaries import named_terms
 from service.files.kinds import kind_of
 from service.files.outcome import state_of
-from service.glossary import written
 from service.http.form_body import body_of, members_of
 from service.http.multipart import file_of
 from service.routes.dependencies import CallerDep, ServicesDep
 from service.routes.sent_files import Sent, attached, keep_file
 from service.store.files import FileKey, KeptFile
 from service.texts.detection import source_of
+from service.use_cases.glossary import written
 
 router = APIRouter(prefix="/v2/document", include_in_schema=False)
 

@@ -15,17 +15,17 @@ from starlette.requests import HTTPConnection
 from service.access.caller import Caller
 from service.access.keyring import Access
 from service.access.limiter import Limiter
-from service.documents import Documents
 from service.errors import ClientLeftError, SessionNotFoundError
-from service.model_changes import Models
 from service.schemas.limits import Limits
-from service.sessions import Sessions
 from service.store.commands import Commands
 from service.store.document import DocumentKey
 from service.store.files import Files
 from service.store.glossaries import Glossaries
 from service.streams.open_streams import OpenStreams
 from service.telemetry.metrics import Metrics
+from service.use_cases.documents import Documents
+from service.use_cases.model_changes import Models
+from service.use_cases.sessions import Sessions
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _T = TypeVar("_T")

@@ -14,9 +14,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from models.errors import AntecedentError
 from service.deadline import until
-from service.documents import DocumentStream
 from service.http.problems import message_of
 from service.routes.dependencies import Services
+from service.use_cases.documents import DocumentStream
 
 EVENT_STREAM: Final = EventSourceResponse.media_type
 _UNBUFFERED: Final = {"X-Accel-Buffering": "no", "Cache-Control": "no-store, no-transform"}

@@ -15,17 +15,17 @@ from service.errors import (
     TooManyFilesError,
 )
 from service.files.outcome import problem_of, seconds_remaining, state_of
-from service.glossary import written
 from service.http.form_body import body_of
 from service.http.multipart import file_of
 from service.http.responses import links, problems
-from service.idempotency import id_of
 from service.routes.dependencies import CallerDep, IdempotencyKey, Services, ServicesDep, unless_client_leaves
 from service.routes.raised import BY_CHOICE, BY_KEY, BY_LIMITS
 from service.routes.sent_files import Sent, attached, file_there, keep_file
 from service.schemas.files import FileForm, FileInfo, FileList
 from service.store.files import FileKey, FileState, KeptFile
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
+from service.use_cases.glossary import written
+from service.use_cases.idempotency import id_of
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 _MOST_WAIT_SECONDS: Final = 60

@@ -9,13 +9,13 @@ from starlette.responses import PlainTextResponse
 from service.errors import StoreUnavailableError
 from service.http.responses import problems
 from service.inference.catalogue import Model
-from service.model_changes import NotLoaded
 from service.routes.dependencies import KeyHolderDep, Services, ServicesDep
 from service.routes.raised import BY_ANY_KEY
 from service.schemas.health import Dependencies, Dependency, Health
 from service.schemas.limits import ServiceInfo
 from service.store.failures import code_of, is_of_writes
 from service.telemetry.build import release
+from service.use_cases.model_changes import NotLoaded
 
 router = APIRouter(tags=["operation"])
 

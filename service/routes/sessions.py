@@ -7,7 +7,6 @@ from fastapi import APIRouter, Path, Request, status
 from pydantic import BeforeValidator
 
 from models.errors import SentenceTooLongError
-from service.alternatives import as_sent
 from service.deadline import moment_in, until
 from service.errors import (
     ModelNotReadyError,
@@ -25,10 +24,8 @@ from service.errors import (
     SessionsNotServedError,
     StoreUnavailableError,
 )
-from service.glossary import terms_of
 from service.http.json_body import StrictRoute
 from service.http.responses import links, problems
-from service.memory import segments_of
 from service.routes.dependencies import (
     CallerDep,
     DocumentDep,
@@ -49,6 +46,9 @@ from service.schemas.sessions import (
     SessionState,
 )
 from service.store.document import Entry
+from service.use_cases.alternatives import as_sent
+from service.use_cases.glossary import terms_of
+from service.use_cases.memory import segments_of
 
 _POSITION = re.compile(r"0|[1-9][0-9]*")
 

@@ -7,10 +7,10 @@ from contextlib import AsyncExitStack
 from fastapi import Request
 
 from service.access.caller import Caller
-from service.documents import Documents
 from service.routes.dependencies import Services, admitted, unless_client_leaves
 from service.schemas.documents import DocumentRequest
 from service.texts.reading import Asked, Ranked, ReadText, counted, in_groups, read_texts
+from service.use_cases.documents import Documents
 
 
 async def each_alone(asked: Asked, before: str, request: Request, who: Caller, parts: Services) -> list[Ranked]:

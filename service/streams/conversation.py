@@ -20,7 +20,6 @@ from service.errors import (
     UnauthenticatedError,
 )
 from service.schemas.sessions import SentenceRequest
-from service.sessions import Placed, Sessions
 from service.store.document import DocumentKey
 from service.streams import messages
 from service.streams.in_order import InOrder
@@ -35,6 +34,7 @@ from service.streams.open_streams import (
 )
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import note_error, span
+from service.use_cases.sessions import Placed, Sessions
 
 MOST_INVALID = 16
 """Invalid messages in a row after which a stream is ended."""

@@ -13,13 +13,13 @@ from models.errors import DataError
 from models.text.memory import Segment, TranslationMemory
 from models.text.memory_files import segments_of_tmx
 from service.errors import InvalidInputError
-from service.known import Finder
-from service.limits import check_segments
-from service.memory import stored_memory, written
 from service.schemas.limits import Limits
 from service.schemas.terms import MemorySegments
 from service.texts.reading import ReadText
 from service.texts.term_lines import rows_of_tsv, validated
+from service.use_cases.known import Finder
+from service.use_cases.limits import check_segments
+from service.use_cases.memory import stored_memory, written
 
 _SEGMENTS: Final = TypeAdapter(MemorySegments)
 _MEMBER: Final = "memory"

@@ -6,7 +6,6 @@ from itertools import chain, islice
 
 from models.text.spacing import gap_of, sentence_gap_of
 from models.text.words import has_words
-from service.documents import Documents
 from service.schemas.documents import DocumentRequest
 from service.schemas.fields import Strategy
 from service.schemas.sentences import TranslatedSentence
@@ -14,6 +13,7 @@ from service.schemas.terms import GlossaryTerm
 from service.segmentation.splitting import Segmented
 from service.texts.tagged import Markup, Tagged, lines_joined
 from service.threads import beside_others
+from service.use_cases.documents import Documents
 
 
 @dataclass(frozen=True, slots=True)

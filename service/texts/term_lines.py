@@ -9,9 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from service.errors import InvalidInputError
 from service.http.problems import reason
-from service.limits import check_terms
 from service.schemas.limits import Limits
 from service.schemas.terms import GlossaryTerm, GlossaryTerms
+from service.use_cases.limits import check_terms
 
 _TERMS = TypeAdapter(GlossaryTerms)
 _T = TypeVar("_T")

@@ -14,5 +14,5 @@ def split(*_arguments: object, **_options: object) -> None:
 
 
 if __name__ == "__main__":
-    with mock.patch("service.documents.split", split):
+    with mock.patch("service.use_cases.documents.split", split):
         sys.exit(main(translator=LOAD))

@@ -7,12 +7,12 @@ from typing import cast
 import pytest
 
 from service.schemas.sentences import TranslatedSentence
-from service.sessions import Placed, Sessions
 from service.store.document import Answer, Appended, DocumentKey, Lease
 from service.streams.conversation import MOST_INVALID, Conversation, GoneError
 from service.streams.open_streams import EndingSoon, StreamLimits
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER
+from service.use_cases.sessions import Placed, Sessions
 
 
 class _Unread:

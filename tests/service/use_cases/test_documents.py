@@ -13,7 +13,6 @@ from models.bundle.manifest import Manifest
 from models.data.documents import Sentence
 from models.engine.requests import Alternative, Options, Translation
 from models.errors import AntecedentError, RequestError, SentenceTooLongError
-from service.documents import Documents
 from service.errors import InvalidInputError, ModelNotFoundError, QueueFullError
 from service.inference.admission import Admission
 from service.inference.batcher import Batcher
@@ -24,6 +23,7 @@ from service.inference.worker import Worker
 from service.schemas.documents import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence
 from service.segmentation.paragraphs import unwrapped
 from service.settings import Settings
+from service.use_cases.documents import Documents
 from tests.support.lanes import Bench, echo, queued, until
 from tests.support.servers import bundle
 

@@ -4,9 +4,9 @@ import pytest
 
 from models.errors import SentenceTooLongError
 from service.errors import InvalidInputError
-from service.limits import check_length, check_terms
 from service.schemas.terms import GlossaryTerm
 from service.settings import Settings
+from service.use_cases.limits import check_length, check_terms
 
 
 def test_tags_count_only_where_they_are_most_of_a_sentence() -> None:

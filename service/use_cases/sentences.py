@@ -16,7 +16,6 @@ from models.data.documents import Sentence
 from models.engine.requests import TranslationRequest
 from models.errors import AntecedentError, RequestError
 from models.text.words import has_words
-from service.alternatives import options, others
 from service.errors import (
     SentenceFailedError,
     ServiceError,
@@ -24,14 +23,15 @@ from service.errors import (
     StoreUnavailableError,
     WorkerDiedError,
 )
-from service.glossary import glossary_of
 from service.inference.backlog import Turn
 from service.inference.catalogue import Model
-from service.memory import session_memory
-from service.model_changes import Models
 from service.segmentation.splitting import parts
 from service.store.context_store import ContextStore
 from service.store.document import Answer, Appended, DocumentKey, Entry, Lease, Session
+from service.use_cases.alternatives import options, others
+from service.use_cases.glossary import glossary_of
+from service.use_cases.memory import session_memory
+from service.use_cases.model_changes import Models
 
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5
 

@@ -9,21 +9,21 @@ from typing import Any
 
 from models.engine.requests import Options, Translation, TranslationRequest
 from models.text.spacing import sentence_gap_of
-from service.alternatives import as_sent, options, others
 from service.errors import InvalidInputError
 from service.inference.admission import Admission, Place
 from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue, Model
 from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
-from service.known import Finder, Known, known_of
-from service.limits import check_alternatives, check_length, check_number, check_segments, check_terms
 from service.schemas.documents import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence
 from service.schemas.sentences import TranslatedSentence
 from service.segmentation.paragraphs import unwrapped
 from service.segmentation.splitting import Segmented, split
 from service.settings import Settings
 from service.threads import beside_others
+from service.use_cases.alternatives import as_sent, options, others
+from service.use_cases.known import Finder, Known, known_of
+from service.use_cases.limits import check_alternatives, check_length, check_number, check_segments, check_terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from models.engine.requests import TranslationRequest
 from models.text.glossary import Term
 from models.text.memory import Segment, TranslationMemory
-from service.glossary import glossary_of, written
 from service.schemas.documents import DocumentRequest
 from service.segmentation.splitting import parts
 from service.threads import beside_others
+from service.use_cases.glossary import glossary_of, written
 
 Finder = Callable[[str], str | None]
 """Returns the translation of a sentence; None if it is not known."""

@@ -12,14 +12,14 @@ from service.inference.catalogue import Model
 from service.inference.pool import WorkerPool
 from service.inference.wire import Batch, Outcomes
 from service.inference.worker import Worker
-from service.model_changes import Models
-from service.sessions import Sessions
 from service.settings import Settings
 from service.store.commands import Commands
 from service.store.connection import RedisClient, connect
 from service.store.context_store import ContextStore
 from service.store.document import DocumentKey, Session
 from service.telemetry.metrics import Metrics
+from service.use_cases.model_changes import Models
+from service.use_cases.sessions import Sessions
 from tests.support.lanes import Bench, until
 from tests.support.servers import RedisServer
 

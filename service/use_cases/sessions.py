@@ -5,8 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from service import glossary, memory
-from service.alternatives import as_sent
 from service.errors import (
     DeadlineError,
     InvalidInputError,
@@ -14,17 +12,19 @@ from service.errors import (
     SessionNotFoundError,
     SessionsNotServedError,
 )
-from service.idempotency import id_of
 from service.inference.admission import Admission
-from service.limits import check_length, check_session_memory, check_terms
-from service.model_changes import Models
 from service.schemas.sentences import TranslatedSentence
 from service.schemas.sessions import SessionCreated, SessionRequest
-from service.sentences import Sentences
 from service.settings import Settings
 from service.store.context_store import ContextStore
 from service.store.document import Appended, DocumentKey, Entry, Lease, Session, State
 from service.telemetry.metrics import Metrics
+from service.use_cases import glossary, memory
+from service.use_cases.alternatives import as_sent
+from service.use_cases.idempotency import id_of
+from service.use_cases.limits import check_length, check_session_memory, check_terms
+from service.use_cases.model_changes import Models
+from service.use_cases.sentences import Sentences
 
 
 @dataclass(frozen=True, slots=True)
