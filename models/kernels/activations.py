@@ -12,8 +12,8 @@ from numba import types
 from numba.extending import intrinsic
 
 from models.kernels.compiled import compiled, part
-from models.kernels.exponentials import power
-from models.kernels.vectors import added, call, given, nought, number, replace
+from models.kernels.exponentials import exp
+from models.kernels.vectors import call, fma, given, number, replace, zero
 
 RELU: Final = 0
 GELU: Final = 1
@@ -40,17 +40,17 @@ def activate(rows, activation):
 
 
 @part
-def squash(rows):
+def sigmoid_rows(rows):
     """Apply the sigmoid to rows (R, D), in place."""
     for row in rows:
         _sigmoid(row, len(row))
 
 
-def _squash_all(rows):
-    squash(rows)
+def _sigmoid_all(rows):
+    sigmoid_rows(rows)
 
 
-squash_all: Final = compiled(_squash_all)
+sigmoid: Final = compiled(_sigmoid_all)
 
 
 def _in_place(function: Callable[[ir.IRBuilder, Any], Any]) -> Any:
@@ -69,7 +69,7 @@ def _in_place(function: Callable[[ir.IRBuilder, Any], Any]) -> Any:
 
 
 def _relu_of(builder: ir.IRBuilder, x: Any) -> Any:
-    return builder.select(builder.fcmp_ordered("<", x, nought()), nought(), x)
+    return builder.select(builder.fcmp_ordered("<", x, zero()), zero(), x)
 
 
 def _gelu_of(builder: ir.IRBuilder, x: Any) -> Any:
@@ -79,20 +79,20 @@ def _gelu_of(builder: ir.IRBuilder, x: Any) -> Any:
     / sqrt(2)), it is t (a1 + a2 t + ... + a5 t^4) e^(-x^2 / 2) / 2, accurate to 1e-7.
     """
     one = number(1.0)
-    t = builder.fdiv(one, added(builder, call(builder, "fabs", x), number(_P / 2**0.5), one))
+    t = builder.fdiv(one, fma(builder, call(builder, "fabs", x), number(_P / 2**0.5), one))
     polynomial = number(_COEFFICIENTS[0] / 2)
     for coefficient in _COEFFICIENTS[1:]:
-        polynomial = added(builder, polynomial, t, number(coefficient / 2))
-    density = power(builder, builder.fmul(builder.fmul(x, x), number(-0.5)))
+        polynomial = fma(builder, polynomial, t, number(coefficient / 2))
+    density = exp(builder, builder.fmul(builder.fmul(x, x), number(-0.5)))
     tail = builder.fmul(builder.fmul(t, polynomial), density)
-    below = builder.fcmp_ordered("<", x, nought())
+    below = builder.fcmp_ordered("<", x, zero())
     return builder.fmul(x, builder.select(below, tail, builder.fsub(one, tail)))
 
 
 def _sigmoid_of(builder: ir.IRBuilder, x: Any) -> Any:
     """1 / (1 + e^-|x|) where x >= 0, else one minus that."""
-    one, small = number(1.0), power(builder, builder.fneg(call(builder, "fabs", x)))
-    share = builder.select(builder.fcmp_ordered(">=", x, nought()), one, small)
+    one, small = number(1.0), exp(builder, builder.fneg(call(builder, "fabs", x)))
+    share = builder.select(builder.fcmp_ordered(">=", x, zero()), one, small)
     return builder.fdiv(share, builder.fadd(one, small))
 
 
@@ -104,7 +104,7 @@ def _swish_of(builder: ir.IRBuilder, x: Any) -> Any:
 def _gelu_tanh_of(builder: ir.IRBuilder, x: Any) -> Any:
     """Hendrycks and Gimpel 2016, section 2: 0.5 x (1 + tanh(y)), which is x sigmoid(2 y), y = c (x + 0.044715 x^3)."""
     cubic = builder.fmul(number(2 * _C * 0.044715), builder.fmul(builder.fmul(x, x), x))
-    return builder.fmul(x, _sigmoid_of(builder, added(builder, number(2 * _C), x, cubic)))
+    return builder.fmul(x, _sigmoid_of(builder, fma(builder, number(2 * _C), x, cubic)))
 
 
 _relu, _sigmoid = _in_place(_relu_of), _in_place(_sigmoid_of)

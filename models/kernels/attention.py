@@ -89,7 +89,7 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
                 own = tail(own_queries, n * to_query[2])
                 score_several(own, to_query[2], own_keys, key_at, visible, width, weights, room, own_values, value_at)
                 for q in range(QUERIES):
-                    shares[q] = soften(tail(weights, q * room), visible, scale)
+                    shares[q] = softmax_numerators(tail(weights, q * room), visible, scale)
                 to = tail(own_mixed, n * wide)
                 mix_several(weights, room, shares, own_values, value_at, visible, width, to, wide, next_keys, key_at)
             for n in range(several, count):
@@ -98,7 +98,7 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
                     read -= 1
                 own = tail(own_queries, n * to_query[2])
                 score_and_fetch(own, own_keys, key_at, read, width, weights, own_values, value_at)
-                share = soften(weights, read, scale)
+                share = softmax_numerators(weights, read, scale)
                 to = tail(own_mixed, n * wide)
                 mix_and_fetch(weights, share, own_values, value_at, read, width, to, next_keys, key_at)
 
@@ -118,7 +118,7 @@ def _see(hidden, b, length, seen):
 
 
 @inlined
-def soften(scores, count, scale):
+def softmax_numerators(scores, count, scale):
     """Replace each of `count` scores by e^(scale (score - max)); return one over their sum."""
     exponentials(scores, count, largest(scores, count), scale)
     return np.float32(1) / total(scores, count)

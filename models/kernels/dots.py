@@ -18,7 +18,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from models.kernels.vectors import fetch
+from models.kernels.vectors import broadcast, fetch
 
 PANELS: Final = 4
 """Panels that are multiplied at once; a matrix has a multiple of this number."""
@@ -88,7 +88,7 @@ def dots(rows: int, *, vnni: bool) -> Any:
             for m, of_row in enumerate(totals):
                 sums = [builder.load(total) for total in of_row]
                 row = builder.add(first, _place(m))
-                bring_to_size(builder, sums, (units, *of_layer, result), (row, *of_result))
+                dequantize(builder, sums, (units, *of_layer, result), (row, *of_result))
             return context.get_dummy_value()
 
         return types.void(x, units, layer, result, row, panel, column), generate
@@ -107,7 +107,7 @@ def unpacked(
     return arrays, [context.cast(builder, arguments[n], signature.args[n], types.intp) for n in numbers]
 
 
-def bring_to_size(builder: ir.IRBuilder, sums: Sequence[Any], arrays: Any, first: Any) -> None:
+def dequantize(builder: ir.IRBuilder, sums: Sequence[Any], arrays: Any, first: Any) -> None:
     """Put (sums - excess) scale unit + bias into a row of the result.
 
     Args:
@@ -120,7 +120,7 @@ def bring_to_size(builder: ir.IRBuilder, sums: Sequence[Any], arrays: Any, first
     vectors = [
         _from(builder, each.data, ir.VectorType(each.data.type.pointee, width), panel, PANELS) for each in of_outputs
     ]
-    unit = _to_all_lanes(builder, builder.load(builder.gep(units.data, [row])), width)
+    unit = broadcast(builder, builder.load(builder.gep(units.data, [row])), ir.VectorType(_FLOAT, width))
     start = cgutils.pointer_add(
         builder, result.data, builder.mul(row, cgutils.unpack_tuple(builder, result.strides)[0])
     )
@@ -149,7 +149,7 @@ def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, width: i
         for each in weights if rows > 1 else ():  # one row is done before the prefetch arrives
             fetch(builder, builder.gep(each, [builder.add(loop.index, ahead)]))
         for given, of_row in zip(inputs, totals, strict=True):
-            four = _to_all_lanes(builder, builder.load(builder.gep(given, [loop.index]), align=1), width)
+            four = broadcast(builder, builder.load(builder.gep(given, [loop.index]), align=1), lane_sums)
             for other, total in zip(others, of_row, strict=True):
                 added = _add_products(builder, builder.load(total), builder.bitcast(four, lane_bytes), other)
                 builder.store(added, total)
@@ -160,11 +160,6 @@ def _from(builder: ir.IRBuilder, data: Any, kind: Any, first: Any, count: int) -
     """Return the addresses of `count` consecutive values of a kind, from number `first` on."""
     start = builder.bitcast(data, kind.as_pointer())
     return [builder.gep(start, [builder.add(first, _place(n))]) for n in range(count)]
-
-
-def _to_all_lanes(builder: ir.IRBuilder, number: Any, width: int) -> Any:
-    vector = builder.insert_element(ir.Constant(ir.VectorType(number.type, width), ir.Undefined), number, _whole(0))
-    return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_WHOLE, width), [0] * width))
 
 
 def _add_products(builder: ir.IRBuilder, total: Any, x: Any, w: Any) -> Any:
@@ -180,10 +175,6 @@ def _add_products(builder: ir.IRBuilder, total: Any, x: Any, w: Any) -> Any:
 def _call(builder: ir.IRBuilder, name: str, result: Any, *arguments: Any) -> Any:
     kind = ir.FunctionType(result, [each.type for each in arguments])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
-
-
-def _whole(number: int) -> Any:
-    return ir.Constant(_WHOLE, number)
 
 
 def _place(number: int) -> Any:

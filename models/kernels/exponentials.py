@@ -10,7 +10,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from models.kernels.machine import LANES
-from models.kernels.vectors import added, call, everywhere, given, number, replace
+from models.kernels.vectors import broadcast, call, fma, given, number, replace
 
 _INTEGERS: Final = ir.VectorType(ir.IntType(32), LANES)
 _POLYNOMIAL: Final = (
@@ -34,10 +34,10 @@ def _exponentials(_typing: object, numbers: Any, count: Any, largest: Any, scale
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         (data,), (total,) = given(context, builder, signature, arguments, (0,), (1,))
         most, factor = (
-            everywhere(builder, context.cast(builder, arguments[n], signature.args[n], types.float32)) for n in (2, 3)
+            broadcast(builder, context.cast(builder, arguments[n], signature.args[n], types.float32)) for n in (2, 3)
         )
 
-        replace(builder, data, total, lambda some: power(builder, builder.fmul(builder.fsub(some, most), factor)))
+        replace(builder, data, total, lambda some: exp(builder, builder.fmul(builder.fsub(some, most), factor)))
         return context.get_dummy_value()
 
     return types.void(numbers, count, largest, scale), generate
@@ -46,20 +46,20 @@ def _exponentials(_typing: object, numbers: Any, count: Any, largest: Any, scale
 exponentials: Final[Any] = intrinsic(_exponentials)
 
 
-def power(builder: ir.IRBuilder, x: Any) -> Any:
+def exp(builder: ir.IRBuilder, x: Any) -> Any:
     """Build e^x for each lane of a vector; e^-87 for anything below.
 
     e^x = 2^n e^r with |r| <= log(2) / 2, where a polynomial (Cephes, `expf`) is exact except for the last bit.
     """
     x = call(builder, "maximum", x, number(-87.0))
-    n = call(builder, "floor", added(builder, x, number(1.4426950408889634), number(0.5)))
+    n = call(builder, "floor", fma(builder, x, number(1.4426950408889634), number(0.5)))
     r = x
     for part in _LOG2:
-        r = added(builder, n, number(-part), r)
+        r = fma(builder, n, number(-part), r)
     p = number(_POLYNOMIAL[0])
     for coefficient in _POLYNOMIAL[1:]:
-        p = added(builder, p, r, number(coefficient))
-    p = builder.fadd(added(builder, builder.fmul(p, r), r, r), number(1.0))
+        p = fma(builder, p, r, number(coefficient))
+    p = builder.fadd(fma(builder, builder.fmul(p, r), r, r), number(1.0))
     exponent = builder.add(builder.fptosi(n, _INTEGERS), ir.Constant(_INTEGERS, [127] * LANES))
     bits = builder.shl(exponent, ir.Constant(_INTEGERS, [23] * LANES))
     return builder.fmul(p, builder.bitcast(bits, x.type))

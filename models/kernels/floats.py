@@ -22,17 +22,17 @@ from models.kernels.vectors import (
     HALVES,
     SIDE_BY_SIDE,
     VECTOR,
-    added,
+    broadcast,
     constant,
-    everywhere,
     fetch,
+    fma,
     given,
     load,
     loop,
-    nought,
     pointer_to,
     summed,
     whole_vectors,
+    zero,
 )
 
 KEYS: Final = 4
@@ -208,7 +208,7 @@ def _build_scores(
         places = _places(builder, at, s)
         to_come = _places(builder, following[1], s) if following else []
         for total in chain(*totals):
-            builder.store(nought(), total)
+            builder.store(zero(), total)
         with loop(builder, constant(0), whole, LANES) as i:
             own = [load(builder, query, i) for query in queries]
             for place in to_come:
@@ -216,7 +216,7 @@ def _build_scores(
             for n, place in enumerate(places):
                 other = load(builder, keys, builder.add(place, i))
                 for query, row in zip(own, totals, strict=True):
-                    builder.store(added(builder, query, other, builder.load(row[n])), row[n])
+                    builder.store(fma(builder, query, other, builder.load(row[n])), row[n])
         for row, to in zip(totals, scores, strict=True):
             sums = summed(builder, [builder.load(total) for total in row])
             builder.store(sums, pointer_to(builder, to, s, sums.type), align=4)
@@ -226,7 +226,7 @@ def _build_scores(
                 for query, to in zip(queries, scores, strict=True):
                     sum_ = builder.gep(to, [builder.add(s, constant(n))])
                     own = builder.load(builder.gep(query, [i]))
-                    builder.store(added(builder, own, other, builder.load(sum_)), sum_)
+                    builder.store(fma(builder, own, other, builder.load(sum_)), sum_)
 
 
 def _places(builder: ir.IRBuilder, at: Any, first: Any) -> list[Any]:
@@ -262,9 +262,9 @@ def _build_columns(
     totals = [[cgutils.alloca_once(builder, kind) for _ in range(beside)] for _ in weights]
     with loop(builder, bounds[0], bounds[1], size * beside) as i:
         for total in chain(*totals):
-            builder.store(nought(kind), total)
+            builder.store(zero(kind), total)
         with loop(builder, constant(0), count, 1) as s:
-            own = [everywhere(builder, builder.load(builder.gep(each, [s])), kind) for each in weights]
+            own = [broadcast(builder, builder.load(builder.gep(each, [s])), kind) for each in weights]
             start = builder.add(builder.load(builder.gep(at, [s])), i)
             if following and kind is VECTOR:
                 coming, to_come = following
@@ -274,8 +274,8 @@ def _build_columns(
             for n in range(beside):
                 value = load(builder, values, builder.add(start, constant(n * size)), kind)
                 for weight, row in zip(own, totals, strict=True):
-                    builder.store(added(builder, weight, value, builder.load(row[n])), row[n])
+                    builder.store(fma(builder, weight, value, builder.load(row[n])), row[n])
         for row, share, result in zip(totals, shares, results, strict=True):
             for n, total in enumerate(row):
                 to = pointer_to(builder, result, builder.add(i, constant(n * size)), kind)
-                builder.store(builder.fmul(builder.load(total), everywhere(builder, share, kind)), to, align=4)
+                builder.store(builder.fmul(builder.load(total), broadcast(builder, share, kind)), to, align=4)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.kernels.compiled import compiled, part
-from models.kernels.reductions import deviation, total
+from models.kernels.reductions import squared_deviations, total
 
 BARE: Final = 0
 PRE: Final = 1
@@ -37,7 +37,7 @@ def norm_rows(x, weight, bias, epsilon, result):
     for r in range(len(x)):
         row, normed = x[r], result[r]
         mean = total(row, width) / np.float32(width)
-        scale = np.float32(1) / np.sqrt(deviation(row, width, mean) / np.float32(width) + epsilon)
+        scale = np.float32(1) / np.sqrt(squared_deviations(row, width, mean) / np.float32(width) + epsilon)
         for i in range(width):
             normed[i] = (row[i] - mean) * scale * weight[i] + bias[i]
 

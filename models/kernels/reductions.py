@@ -15,19 +15,19 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from models.kernels.exponentials import power
+from models.kernels.exponentials import exp
 from models.kernels.machine import LANES
 from models.kernels.vectors import (
     SIDE_BY_SIDE,
     VECTOR,
-    added,
+    broadcast,
     call,
     constant,
-    everywhere,
+    fma,
     given,
     halves,
     load,
-    load_some,
+    load_masked,
     loop,
     number,
     rest,
@@ -60,15 +60,15 @@ def _total(_typing: object, numbers: Any, count: Any) -> Any:
     return types.float32(numbers, count), generate
 
 
-def _deviation(_typing: object, numbers: Any, count: Any, mean: Any) -> Any:
+def _squared_deviations(_typing: object, numbers: Any, count: Any, mean: Any) -> Any:
     """For Numba's functions: the sum of `(x - mean)^2` over the first `count` of float32 `numbers` x."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         middle = context.cast(builder, arguments[2], signature.args[2], types.float32)
 
         def take(sum_: Any, some: Any) -> Any:
-            distance = builder.fsub(some, everywhere(builder, middle))
-            return added(builder, distance, distance, sum_)
+            distance = builder.fsub(some, broadcast(builder, middle))
+            return fma(builder, distance, distance, sum_)
 
         array = _array(context, builder, signature, arguments)
         return _reduced(builder, *array, 0.0, take, builder.fadd)
@@ -83,7 +83,7 @@ def _total_of_exponentials(_typing: object, numbers: Any, count: Any, most: Any)
         top = context.cast(builder, arguments[2], signature.args[2], types.float32)
 
         def take(sum_: Any, some: Any) -> Any:
-            return builder.fadd(sum_, power(builder, builder.fsub(some, everywhere(builder, top))))
+            return builder.fadd(sum_, exp(builder, builder.fsub(some, broadcast(builder, top))))
 
         array = _array(context, builder, signature, arguments)
         return _reduced(builder, *array, 0.0, take, builder.fadd)
@@ -94,7 +94,7 @@ def _total_of_exponentials(_typing: object, numbers: Any, count: Any, most: Any)
 largest: Final[Any] = intrinsic(_largest)
 total: Final[Any] = intrinsic(_total)
 total_of_exponentials: Final[Any] = intrinsic(_total_of_exponentials)
-deviation: Final[Any] = intrinsic(_deviation)
+squared_deviations: Final[Any] = intrinsic(_squared_deviations)
 
 
 def _array(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> tuple[Any, Any]:
@@ -124,7 +124,7 @@ def _reduced(builder: ir.IRBuilder, data: Any, count: Any, start: float, take: _
                 builder.store(take(builder.load(found), numbers), found)
     with rest(builder, bounds[-1], count) as lanes:
         before = builder.load(four[1])
-        taken = take(before, load_some(builder, data, bounds[-1], lanes))
+        taken = take(before, load_masked(builder, data, bounds[-1], lanes))
         builder.store(builder.select(lanes, taken, before), four[1])
     return _joined(builder, [builder.load(found) for found in four], join)
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.kernels.attention import flat, soften
+from models.kernels.attention import flat, softmax_numerators
 from models.kernels.compiled import compiled, inlined
 from models.kernels.floats import KEYS, mix, score
 
@@ -135,7 +135,7 @@ def _attend_relative(
                 score(of_content, keys[h * to_key[1] :], key_at, own, width, weights[old:])
                 score(of_position, table.reshape(-1)[h * width :], apart, old + own, width, by_place)
                 _add(weights, by_place, old + own, old, memory_bias[h])
-                share = soften(weights, old + own, scale)
+                share = softmax_numerators(weights, old + own, scale)
                 mix(weights[old:], share, values[h * to_value[1] :], value_at, own, width, result[r, t, h])
                 if old:
                     mix(weights, share, old_values[b, h].reshape(-1), old_at, old, width, recalled)

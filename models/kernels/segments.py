@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.kernels.attention import soften
+from models.kernels.attention import softmax_numerators
 from models.kernels.compiled import compiled, inlined
 from models.kernels.floats import KEYS, QUERIES, mix_several, score_several
 from models.kernels.reductions import total
@@ -80,7 +80,7 @@ def _attend(queries, known, tables, rooms, mixed):
     for q in range(QUERIES):
         if of_keys.size:
             _add(tail(by_distance, q * near), begins, tail(weights, q * room))
-        shares[q] = soften(tail(weights, q * room), count, np.float32(width**-0.5))
+        shares[q] = softmax_numerators(tail(weights, q * room), count, np.float32(width**-0.5))
     mix_several(weights, room, shares, values, at, count, width, mixed, width, keys, at)
     if of_values.size:
         for q in range(QUERIES):

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from models.kernels.activations import activate, squash
+from models.kernels.activations import activate, sigmoid_rows
 from models.kernels.attention import attend_rows
 from models.kernels.compiled import compiled, part
 from models.kernels.floats import halve
@@ -182,7 +182,7 @@ def _open(x, y, of_x, of_y, result):
     for r in range(len(result)):
         for i in range(result.shape[1]):
             result[r, i] += other[r, i]
-    squash(result)
+    sigmoid_rows(result)
 
 
 feed_forward: Final = compiled(_feed_forward)

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from models.kernels.dots import DEEP, LINE, PANELS, bring_to_size, lanes, unpacked
+from models.kernels.dots import DEEP, LINE, PANELS, dequantize, lanes, unpacked
 
 ROWS: Final = 16
 """Rows that are multiplied at once."""
@@ -62,7 +62,7 @@ def _dots_of_tiles(
         with cgutils.for_range(builder, rows, intp=_PLACE) as loop:
             sums = [_vector(builder, total, builder.mul(loop.index, _place(_LANES))) for total in totals]
             row = builder.add(first, loop.index)
-            bring_to_size(builder, sums, (units, *of_layer, result), (row, *of_result))
+            dequantize(builder, sums, (units, *of_layer, result), (row, *of_result))
         return context.get_dummy_value()
 
     return types.void(x, units, layer, result, row, panel, column, count), generate

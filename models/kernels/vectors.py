@@ -40,20 +40,20 @@ def given(
 def rest(builder: ir.IRBuilder, first: Any, end: Any) -> Iterator[Any]:
     """Run what is built inside if a part of a vector is left over; yield which lanes it fills."""
     with builder.if_then(builder.icmp_signed("<", first, end)):
-        left = everywhere(builder, builder.sub(end, first), _PLACES)
+        left = broadcast(builder, builder.sub(end, first), _PLACES)
         yield builder.icmp_signed("<", ir.Constant(_PLACES, list(range(LANES))), left)
 
 
-def load_some(builder: ir.IRBuilder, data: Any, index: Any, lanes: Any) -> Any:
+def load_masked(builder: ir.IRBuilder, data: Any, index: Any, lanes: Any) -> Any:
     """Load some lanes of a vector; the others, which may lie beyond the end of the array, are zero."""
     kinds = [VECTOR.as_pointer(), _INDEX, lanes.type, VECTOR]
     function = ir.FunctionType(VECTOR, kinds)
     name = f"llvm.masked.load.v{LANES}f32.p0"
-    given = pointer_to(builder, data, index, VECTOR), ir.Constant(_INDEX, 4), lanes, nought()
+    given = pointer_to(builder, data, index, VECTOR), ir.Constant(_INDEX, 4), lanes, zero()
     return builder.call(cgutils.get_or_insert_function(builder.module, function, name), given)
 
 
-def store_some(builder: ir.IRBuilder, numbers: Any, data: Any, index: Any, lanes: Any) -> None:
+def store_masked(builder: ir.IRBuilder, numbers: Any, data: Any, index: Any, lanes: Any) -> None:
     """Store some lanes of a vector in an array."""
     function = ir.FunctionType(ir.VoidType(), [VECTOR, VECTOR.as_pointer(), _INDEX, lanes.type])
     name = f"llvm.masked.store.v{LANES}f32.p0"
@@ -80,7 +80,7 @@ def replace(builder: ir.IRBuilder, data: Any, total: Any, of: Callable[[Any], An
         found = of(load(builder, data, i))
         builder.store(found, pointer_to(builder, data, i, found.type), align=4)
     with rest(builder, whole, total) as lanes:
-        store_some(builder, of(load_some(builder, data, whole, lanes)), data, whole, lanes)
+        store_masked(builder, of(load_masked(builder, data, whole, lanes)), data, whole, lanes)
 
 
 def load(builder: ir.IRBuilder, data: Any, index: Any, kind: Any = VECTOR) -> Any:
@@ -104,15 +104,15 @@ def fetch(builder: ir.IRBuilder, place: Any) -> None:
     builder.call(function, [place, to_read, into_second_cache, of_data])
 
 
-def everywhere(builder: ir.IRBuilder, number: Any, kind: Any = VECTOR) -> Any:
+def broadcast(builder: ir.IRBuilder, number: Any, kind: Any = VECTOR) -> Any:
     """Return a vector with a number in every lane, or the number itself if the kind is one float."""
     if kind is FLOAT:
         return number
     vector = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(_INDEX, 0))
-    return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
+    return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_INDEX, kind.count), [0] * kind.count))
 
 
-def added(builder: ir.IRBuilder, a: Any, b: Any, total: Any) -> Any:
+def fma(builder: ir.IRBuilder, a: Any, b: Any, total: Any) -> Any:
     """Return a b + total, rounded once."""
     return call(builder, "fma", a, b, total)
 
@@ -148,7 +148,7 @@ def _lanes(builder: ir.IRBuilder, a: Any, b: Any, lanes: Sequence[Sequence[int]]
     ]
 
 
-def nought(kind: Any = VECTOR) -> Any:
+def zero(kind: Any = VECTOR) -> Any:
     """Return 0 as a vector, or as one float."""
     return ir.Constant(kind, 0.0) if kind is FLOAT else number(0.0)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.config import Activation
-from models.kernels.activations import GELU, GELU_TANH, RELU, SWISH, squash_all
+from models.kernels.activations import GELU, GELU_TANH, RELU, SWISH, sigmoid
 from models.kernels.attention import ALL_SEEN, attend
 from models.kernels.norms import NO_FRAME, POST, PRE, Frame, Norm, norm
 from models.kernels.padding import ALL_REAL
@@ -68,7 +68,7 @@ class KernelSigmoid(nn.Sigmoid):
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""
         result = x.clone(memory_format=torch.contiguous_format)
-        squash_all(result.view(-1, x.size(-1)).numpy())
+        sigmoid(result.view(-1, x.size(-1)).numpy())
         return result
 
 

@@ -9,7 +9,7 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from models.kernels.activations import GELU, GELU_TANH, RELU, SWISH, activate, squash_all
+from models.kernels.activations import GELU, GELU_TANH, RELU, SWISH, activate, sigmoid
 from models.network.layers import ACTIVATIONS
 
 
@@ -24,7 +24,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., None], tuple[int, ...], Callable[[Tenso
     "gelu": (activated, (GELU,), ACTIVATIONS["gelu"]),
     "gelu_tanh": (activated, (GELU_TANH,), ACTIVATIONS["gelu_tanh"]),
     "swish": (activated, (SWISH,), ACTIVATIONS["swish"]),
-    "sigmoid": (squash_all, (), torch.sigmoid),
+    "sigmoid": (sigmoid, (), torch.sigmoid),
 }
 
 
