@@ -27,7 +27,7 @@ from service.http.stream_protocol import StreamProtocol
 from service.inference.worker_process import TRANSLATOR
 from service.routes.dependencies import Services
 from service.settings import Settings, load_settings
-from service.standard_output import say
+from service.standard_output import print_line
 from service.telemetry import logs
 from service.telemetry.tracing import NO_TRACER, tracing
 
@@ -169,7 +169,7 @@ def _announce(app: FastAPI, host: str, port: int) -> None:
     models = ", ".join(model.name for model in app.state.services.models.catalogue.models)
     address = f"[{host}]" if ":" in host else host
     with suppress(OSError):  # keeps nobody from being served
-        say(f"Antecedent serves {models} at http://{address}:{port} (a page to try it; its API: /docs)")
+        print_line(f"Antecedent serves {models} at http://{address}:{port} (a page to try it; its API: /docs)")
 
 
 if __name__ == "__main__":

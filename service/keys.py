@@ -25,7 +25,7 @@ from service.access.keys import Key, KeyRecord, key_id_of
 from service.access.storage import KeyStorage
 from service.errors import InvalidInputError, KeyStorageError, SettingsError, StoreUnavailableError
 from service.settings import MOST_ALLOWED, PREFIX, Settings, load_settings
-from service.standard_output import say
+from service.standard_output import print_line
 from service.store.failures import code_of
 from service.store.opening import open_redis
 from service.telemetry import logs
@@ -76,7 +76,7 @@ def create(
     )
     _in_storage(settings, lambda storage: storage.add(record))
     try:
-        say(key.reveal())
+        print_line(key.reveal())
     except OSError as error:  # nobody has it, and nobody would know that it is there
         _in_storage(settings, lambda storage: storage.remove(key.id))
         raise KeyStorageError(f"the key cannot be printed, and has been revoked: {error.strerror}") from None

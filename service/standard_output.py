@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line, and flush it.
 
     Raises:

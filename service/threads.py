@@ -10,6 +10,6 @@ _QUICKLY_DONE: Final = 2_000
 _T = TypeVar("_T")
 
 
-async def beside_others(work: Callable[[], _T], texts: Sequence[str]) -> _T:
+async def in_thread_if_long(work: Callable[[], _T], texts: Sequence[str]) -> _T:
     """Do some work on texts, and return its result: in a thread, unless the texts are short."""
     return work() if sum(map(len, texts)) <= _QUICKLY_DONE else await asyncio.to_thread(work)

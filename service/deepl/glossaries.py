@@ -23,7 +23,7 @@ from service.schemas.limits import Limits
 from service.schemas.terms import GlossaryTerm
 from service.store.glossaries import Glossaries, KeptDictionary, KeptGlossary, Terms
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
-from service.threads import beside_others
+from service.threads import in_thread_if_long
 from service.use_cases.glossary import terms_of, written
 from service.use_cases.limits import check_terms
 
@@ -200,7 +200,7 @@ async def _read(dictionaries: Sequence[DictionaryRequest], models: Iterable[Mode
         if pair in asked[:place]:
             raise InvalidInputError(f"dictionaries: there are several for {_named(pair)}")
     return [
-        (pair, await beside_others(partial(_entries, each, limits), [each.entries]))
+        (pair, await in_thread_if_long(partial(_entries, each, limits), [each.entries]))
         for pair, each in zip(asked, dictionaries, strict=True)
     ]
 

@@ -47,20 +47,20 @@ class HttpProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         self.parser = _Parser(self)
         self._unread_seconds = unread_seconds
-        self._impatience: asyncio.TimerHandle | None = None
+        self._watching: asyncio.TimerHandle | None = None
         self._bare_bytes = 0
         self._head_has_ended = False
         self._answering: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, on a transport that does not wait for ever to close."""
-        patient = ImpatientTransport(cast(asyncio.Transport, transport), is_sending=lambda: self._head_has_ended)
-        super().connection_made(cast(asyncio.Transport, patient))
+        lingering = LingeringTransport(cast(asyncio.Transport, transport), is_sending=lambda: self._head_has_ended)
+        super().connection_made(cast(asyncio.Transport, lingering))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End, and tell the request that is being answered; uvicorn tells only the last one received."""
         super().connection_lost(exc)
-        self._be_patient()
+        self._stop_watching()
         if self._answering is not None and not self._answering.response_complete:
             self._answering.disconnected = True
             self._answering.message_event.set()
@@ -72,7 +72,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         """Let answers go on, since the client has read on."""
-        self._be_patient()
+        self._stop_watching()
         super().resume_writing()
 
     def timeout_keep_alive_handler(self, before: int | None = None) -> None:
@@ -89,12 +89,12 @@ class HttpProtocol(HttpToolsProtocol):
         if left and left == before:
             self.transport.abort()
         elif left:  # else all has been read, perhaps after the connection became a WebSocket
-            self._impatience = self.loop.call_later(self._unread_seconds, self._watch, left)
+            self._watching = self.loop.call_later(self._unread_seconds, self._watch, left)
 
-    def _be_patient(self) -> None:
-        if self._impatience is not None:
-            self._impatience.cancel()
-            self._impatience = None
+    def _stop_watching(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
 
     def data_received(self, data: bytes) -> None:
         """Read on, but refuse too many bytes that are not body."""
@@ -246,7 +246,7 @@ class _Parser(httptools.HttpRequestParser):
             raise
 
 
-class ImpatientTransport:
+class LingeringTransport:
     """A transport whose `close` writes what is left, as long as the peer goes on reading it.
 
     asyncio's waits without end, with the buffer in memory and the descriptor open. It also closes at once if the peer

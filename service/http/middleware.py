@@ -78,27 +78,27 @@ class RequestMiddleware:
             except asyncio.CancelledError:  # only by a server that is ending and has waited long enough
                 if scope["type"] != "http" or answer.status is not None:
                     raise
-                await self._hand_back(scope, receive, answer)
+                await self._answer_shutting_down(scope, receive, answer)
             except (KeyboardInterrupt, SystemExit):
                 raise
             # The last place where it can be answered without its message; a panic in Rust is not an Exception.
             except BaseException as error:  # noqa: BLE001
                 _log.error("unforeseen_error", error=type(error).__name__, where=where(error))
-                await self._apologise(scope, receive, answer)
+                await self._answer_unforeseen_error(scope, receive, answer)
             finally:
-                self._account(scope, answer.status, time.perf_counter() - began)
+                self._record(scope, answer.status, time.perf_counter() - began)
 
     def _running(self, scope: Scope) -> AbstractContextManager[None]:
         return self._metrics.requests_running.track_inprogress() if scope["type"] == "http" else nullcontext()
 
-    async def _hand_back(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+    async def _answer_shutting_down(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         """Have the client retry elsewhere a request whose body, say, is still incomplete; uvicorn would answer 500."""
         error = ShuttingDownError()
         self._metrics.rejections.labels(error.code).inc()
         body = problem_of(error, scope["state"]["request_id"])
         await problem_answer(scope, body, headers_of(error))(scope, receive, answer.send)
 
-    async def _apologise(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+    async def _answer_unforeseen_error(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         self._metrics.rejections.labels("internal_error").inc()
         if scope["type"] == "websocket":
             await answer.close(_UNFORESEEN)
@@ -107,7 +107,7 @@ class RequestMiddleware:
             body = problem(500, "internal_error", detail, scope["state"]["request_id"])
             await problem_answer(scope, body, {})(scope, receive, answer.send)
 
-    def _account(self, scope: Scope, status: int | None, seconds: float) -> None:
+    def _record(self, scope: Scope, status: int | None, seconds: float) -> None:
         route, method = route_of(scope), method_of(scope)
         self._metrics.requests.labels(route, method, str(status or 499)).inc()
         if scope["type"] == "http":

@@ -46,7 +46,7 @@ class Admission:
         self._places.add(place)
         return place
 
-    def welcome(self) -> None:
+    def check_new_session(self) -> None:
         """Check that a new session may begin.
 
         Raises:

@@ -72,7 +72,7 @@ class Worker:
         self._dismissed = False
         self._owed: set[int] = set()
         """Numbers of the sentences that it has not answered yet."""
-        self._patience: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     @classmethod
     async def start(cls, command: WorkerCommand, *, self_test: bool = False) -> "Worker":
@@ -161,8 +161,8 @@ class Worker:
         self._writer.write(encode(order))
         if isinstance(order, Batch):
             self._owed |= {job.number for job in order.jobs}
-            if self._patience is None:
-                self._be_patient()
+            if self._timer is None:
+                self._restart_timer()
 
     async def receive(self) -> Outcomes:
         """Return the outcomes of the next sentences that it has finished.
@@ -187,13 +187,13 @@ class Worker:
                 self._kill()  # nobody would read its answers
             raise
         self._owed -= answered
-        self._be_patient()
+        self._restart_timer()
         return outcomes
 
     async def ended(self) -> None:
         """Wait until the process has ended."""
         await self._process.wait()
-        self._lose_patience()
+        self._cancel_timer()
         self._writer.close()
 
     async def stop(self) -> None:
@@ -222,19 +222,19 @@ class Worker:
         except (asyncio.IncompleteReadError, OSError) as error:
             raise WorkerDiedError from error
 
-    def _be_patient(self) -> None:
+    def _restart_timer(self) -> None:
         """Restart the timeout if the worker owes any answers."""
-        self._lose_patience()
+        self._cancel_timer()
         if self._owed:
-            self._patience = asyncio.get_running_loop().call_later(self._timeout, self._kill)
+            self._timer = asyncio.get_running_loop().call_later(self._timeout, self._kill)
 
-    def _lose_patience(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-        self._patience = None
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
 
     def _kill(self) -> None:
-        self._lose_patience()
+        self._cancel_timer()
         self._writer.close()
         with suppress(ProcessLookupError):
             self._process.kill()

@@ -15,7 +15,7 @@ from service.routes.dependencies import Services, admitted
 from service.store.files import FileKey, Files, FileState, KeptFile
 from service.texts.memories import found_in, memory_of
 from service.texts.reading import counted
-from service.threads import beside_others
+from service.threads import in_thread_if_long
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ async def keep_file(
     parts.models.catalogue.choose(file.source_lang, file.target_lang, file.model)
     check_size(file.name, content, parts.limits)
     languages = file.source_lang, file.target_lang
-    memory = await beside_others(lambda: memory_of(sent.memory, languages, parts.limits), [sent.memory])
+    memory = await in_thread_if_long(lambda: memory_of(sent.memory, languages, parts.limits), [sent.memory])
     await parts.files.check_room(key, len(content))
     read = await read_file(parts.documents, file, content)
     sentences = read.text.sentences

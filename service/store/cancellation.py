@@ -1,4 +1,4 @@
-"""Makes cancellation stick where a library may swallow it."""
+"""Propagate cancellation where a library may swallow it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def obeyed() -> Iterator[None]:
+def propagating_cancellation() -> Iterator[None]:
     """Raise CancelledError at the end of the block if the current task was cancelled within it.
 
     Before Python 3.12, `asyncio.wait_for`, with which redis-py sends, returns its result and swallows the cancellation

@@ -19,7 +19,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, RedisClusterException, RedisError, ResponseError
 
 from service.errors import StoreUnavailableError
-from service.store.cancellation import obeyed
+from service.store.cancellation import propagating_cancellation
 from service.store.connection import RedisClient, forget_connections
 from service.store.failures import code_of, is_of_no_master, is_outage, is_passing, is_silence
 from service.store.nodes import Node, Nodes, Policy
@@ -83,7 +83,7 @@ class Commands:
         limit = asyncio.timeout(self._total_seconds)
         attempt = partial(self._attempt, operation, command, key, limit)
         try:
-            with self._span(operation), obeyed():
+            with self._span(operation), propagating_cancellation():
                 async with limit:
                     return await self._retry.call_with_retry(attempt, _go_on, is_retryable=is_passing)
         except TimeoutError as error:

@@ -7,7 +7,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from service.errors import SettingsError
 from service.store.address import Address, Kind
-from service.store.cancellation import obeyed
+from service.store.cancellation import propagating_cancellation
 from service.store.connection import RedisClient, info_of_any
 from service.store.failures import code_of, is_of_another_kind, is_silence
 from service.telemetry.logs import get_logger
@@ -35,7 +35,7 @@ async def look_at(redis: RedisClient, address: Address) -> None:
         SettingsError: Redis is of another kind than the address, or runs no scripts.
     """
     try:
-        with obeyed():
+        with propagating_cancellation():
             async with asyncio.timeout(_SECONDS):
                 found = await _ask(redis, address)
     except Exception as error:

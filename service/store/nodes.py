@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from redis.exceptions import RedisError, ResponseError
 
 from service.store.breaker import Breaker
-from service.store.cancellation import obeyed
+from service.store.cancellation import propagating_cancellation
 from service.store.connection import RedisClient, node_name, probe
 from service.store.failures import code_of, is_silence
 from service.telemetry.logs import get_logger
@@ -87,7 +87,7 @@ class Nodes:
         while node.breaker.is_open:
             await asyncio.sleep(self._policy.probe_seconds)
             try:
-                with obeyed():
+                with propagating_cancellation():
                     async with asyncio.timeout(self._policy.total_seconds):
                         await probe(self._redis, node.name)
                 self.answered(node)

@@ -12,7 +12,7 @@ from service.schemas.sentences import TranslatedSentence
 from service.schemas.terms import GlossaryTerm
 from service.segmentation.splitting import Segmented
 from service.texts.tagged import Markup, Tagged, lines_joined
-from service.threads import beside_others
+from service.threads import in_thread_if_long
 from service.use_cases.documents import Documents
 
 
@@ -96,7 +96,7 @@ async def read_texts(documents: Documents, asked: Asked) -> list[ReadText]:
     Raises:
         InvalidInputError: together, they are more than a document may have; or a text is not well-formed XML.
     """
-    tagged = await beside_others(lambda: _tagged(asked), asked.texts)
+    tagged = await in_thread_if_long(lambda: _tagged(asked), asked.texts)
     blocks = [
         [_lines_joined(asked, text)] if one is None else list(one.blocks)
         for text, one in zip(asked.texts, tagged, strict=True)
@@ -107,7 +107,7 @@ async def read_texts(documents: Documents, asked: Asked) -> list[ReadText]:
         split = await documents.split(list(chain.from_iterable(blocks)), asked.source_lang, unwrap=asked.unwrap)
     of_all = iter(split)
     parts = [list(islice(of_all, len(each))) for each in blocks]
-    return await beside_others(
+    return await in_thread_if_long(
         lambda: [
             ReadText(own[0] if one is None else one.segmented(own), one) for one, own in zip(tagged, parts, strict=True)
         ],

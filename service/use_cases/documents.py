@@ -20,7 +20,7 @@ from service.schemas.sentences import TranslatedSentence
 from service.segmentation.paragraphs import unwrapped
 from service.segmentation.splitting import Segmented, split
 from service.settings import Settings
-from service.threads import beside_others
+from service.threads import in_thread_if_long
 from service.use_cases.alternatives import as_sent, options, others
 from service.use_cases.known import Finder, Known, known_of
 from service.use_cases.limits import check_alternatives, check_length, check_number, check_segments, check_terms
@@ -179,8 +179,8 @@ class Documents:
         def enqueue(sentence: TranslationRequest) -> asyncio.Future[Translation]:
             translation = prepared.known.translations.get(sentence.source)
             if translation is not None:
-                return _there(Translation.given(translation))
-            return model.batcher.enqueue(prepared.known.told(sentence), options, next(turns))
+                return _completed(Translation.given(translation))
+            return model.batcher.enqueue(prepared.known.annotated(sentence), options, next(turns))
 
         return DocumentQueue(
             prepared.sentences,
@@ -221,7 +221,7 @@ class Documents:
                     break
             return found
 
-        found = await beside_others(work, texts)
+        found = await in_thread_if_long(work, texts)
         check_number(sum(len(text.sentences) for text in found), most)
         return found
 
@@ -269,8 +269,8 @@ def _as_given(sentences: Sequence[str]) -> Segmented:
     return Segmented(tuple(sentences), ("", *between, "") if sentences else ("",))
 
 
-def _there(translation: Translation) -> asyncio.Future[Translation]:
-    """Return a translation that is already there as a future."""
+def _completed(translation: Translation) -> asyncio.Future[Translation]:
+    """Return a future that already has its result."""
     future = asyncio.get_running_loop().create_future()
     future.set_result(translation)
     return future

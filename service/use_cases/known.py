@@ -8,7 +8,7 @@ from models.text.glossary import Term
 from models.text.memory import Segment, TranslationMemory
 from service.schemas.documents import DocumentRequest
 from service.segmentation.splitting import parts
-from service.threads import beside_others
+from service.threads import in_thread_if_long
 from service.use_cases.glossary import glossary_of, written
 
 Finder = Callable[[str], str | None]
@@ -26,7 +26,7 @@ class Known:
     translations: Mapping[str, str]
     """The translations in the client's memory: these sentences need no model."""
 
-    def told(self, sentence: TranslationRequest) -> TranslationRequest:
+    def annotated(self, sentence: TranslationRequest) -> TranslationRequest:
         """Add its parts and terms to a sentence."""
         inner, terms = self.parts.get(sentence.source), self.terms.get(sentence.source)
         return replace(sentence, parts=inner or (), terms=terms or ()) if inner or terms else sentence
@@ -38,11 +38,11 @@ async def known_of(request: DocumentRequest, sentences: Sequence[str], find: Fin
     terms: Mapping[str, tuple[Term, ...]] = {}
     translations: Mapping[str, str] = {}
     if request.glossary:
-        terms = await beside_others(lambda: _terms(request, sentences), sentences)
+        terms = await in_thread_if_long(lambda: _terms(request, sentences), sentences)
     if find is not None or request.memory:
         texts = [*sentences, *(segment.source for segment in request.memory)]
-        translations = await beside_others(lambda: _translations(sentences, find or _finder(request)), texts)
-    return Known(await beside_others(lambda: _parts(request, given), given), terms, translations)
+        translations = await in_thread_if_long(lambda: _translations(sentences, find or _finder(request)), texts)
+    return Known(await in_thread_if_long(lambda: _parts(request, given), given), terms, translations)
 
 
 def _parts(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, tuple[str, ...]]:

@@ -100,7 +100,7 @@ class Sessions:
         model = self._models.catalogue.choose(request.source_lang, request.target_lang, request.model)
         if not model.manifest.serves_sessions:
             raise SessionsNotServedError(model.name)
-        self._admission.welcome()
+        self._admission.check_new_session()
         return Session(
             model.name,
             model.fingerprint,

@@ -55,10 +55,10 @@ async def test_a_session_begins_where_it_has_room_for_more(stuck: Bench) -> None
     admission = Admission(12, lambda: [stuck.batcher])
     for flow in "ab":
         fill(stuck, flow, 20)
-    admission.welcome()
+    admission.check_new_session()
     fill(stuck, "c", 4)
     with pytest.raises(QueueFullError):
-        admission.welcome()
+        admission.check_new_session()
     with admission.reserve("d", 3):
         pass
 
