@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from models.config import ArchitectureConfig, ContextWindow
 from models.data.batches import Batch, Example, Memory, Tokens
 from models.kernels.norms import Frame
-from models.network.layers import Attention, Framed, Residual
+from models.network.attention import Attention
+from models.network.layers import Framed, Residual
 from models.network.observation import WatchedAttention, WatchedGate
 from models.network.pretrained import PretrainedEncoder
 from models.network.recent import Recent

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.data.batches import Memory
-from models.network.layers import additive
+from models.network.attention import additive
 
 ROOM = 32
 """Words by which a cache grows: fewer copies than growing one by one, less waste than the maximum length."""

@@ -7,15 +7,9 @@ from torch import Tensor, nn
 
 from models.config import BackboneConfig
 from models.data.tokenizer import PAD
+from models.network.attention import Attention, padding_mask
 from models.network.context import Architecture, Attend, Context
-from models.network.layers import (
-    Attention,
-    FeedForward,
-    Framed,
-    Residual,
-    final_norm,
-    padding_mask,
-)
+from models.network.layers import FeedForward, Framed, Residual, final_norm
 from models.network.positions import position_table
 from models.network.state import State
 

@@ -28,7 +28,7 @@ from models.data.checksums import sha256
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
 from models.export.export import export_bundle
-from models.network.layers import Attention
+from models.network.attention import Attention
 from models.network.model import TranslationModel
 from models.training.checkpoints import Progress, build_model, save_checkpoint, weights_of
 

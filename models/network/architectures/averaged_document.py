@@ -20,8 +20,9 @@ from torch import Tensor, nn
 from models.config import AveragedDocumentConfig, BackboneConfig, ContextWindow
 from models.data.batches import Batch, Example, Tokens, join, latest, pad
 from models.data.tokenizer import BOS, EOS, PAD
+from models.network.attention import Attention, padding_mask
 from models.network.context import STATES, Architecture, Attend, Context
-from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask
+from models.network.layers import FeedForward, Residual, final_norm
 from models.network.observation import WatchedGate, target_tokens
 from models.network.state import State
 from models.network.state_cache import StateCache

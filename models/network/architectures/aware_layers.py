@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from models.config import BackboneConfig, Norm
+from models.network.attention import Attention
 from models.network.context import Context, over_past
-from models.network.layers import Attention, final_norm
+from models.network.layers import final_norm
 from models.network.state import State
 from models.network.transformer import EncoderLayer
 

@@ -26,8 +26,9 @@ from models.data.batches import Batch, Example, Tokens, pad
 from models.data.tokenizer import PAD
 from models.network.architectures.bert import FrozenBert
 from models.network.architectures.bert_input import fit, places, row, with_random_context
+from models.network.attention import Attention, padding_mask
 from models.network.context import STATES, Architecture, Attend, Context
-from models.network.layers import Attention, Residual, padding_mask
+from models.network.layers import Residual
 from models.network.observation import WatchedAttention, WatchedGate, at_work
 from models.network.state import State
 from models.network.state_cache import StateCache

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from models.config import Activation, BackboneConfig
 from models.data.tokenizer import PAD
 from models.errors import ConfigError
-from models.network.layers import padding_mask
+from models.network.attention import padding_mask
 from models.network.transformer import EncoderLayer
 
 _SIZES: Final = {

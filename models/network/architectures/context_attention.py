@@ -3,7 +3,8 @@
 from torch import Tensor, nn
 
 from models.config import BackboneConfig, Norm
-from models.network.layers import Attention, Gate
+from models.network.attention import Attention
+from models.network.layers import Gate
 
 
 class ContextAttention(nn.Module):

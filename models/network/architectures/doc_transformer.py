@@ -18,8 +18,9 @@ from models.config import BackboneConfig, ContextWindow, DocTransformerConfig
 from models.data.batches import Batch, Example, Tokens, join, latest, make_batch, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.architectures.context_attention import ContextAttention
+from models.network.attention import padding_mask
 from models.network.context import STATES, Architecture, Attend, Context
-from models.network.layers import Residual, final_norm, padding_mask
+from models.network.layers import Residual, final_norm
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, at_work
 from models.network.state import State
 from models.network.state_cache import StateCache

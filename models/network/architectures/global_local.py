@@ -26,8 +26,9 @@ from models.data.batches import Batch, Example, Memory, Tokens, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.architectures.segment_attention import Fusion, GlobalAttention, GlobalLayer
 from models.network.architectures.transformer_xl import RelativeAttention
+from models.network.attention import Attention
 from models.network.context import Architecture, Context
-from models.network.layers import Attention, Residual
+from models.network.layers import Residual
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens
 from models.network.positions import position_table
 from models.network.state import State

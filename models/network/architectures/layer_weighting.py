@@ -30,8 +30,8 @@ from models.network.architectures.aware_layers import (
     SourceContextLayer,
 )
 from models.network.architectures.neighbours import distinct, gather, visible
+from models.network.attention import padding_mask
 from models.network.context import Architecture, Context
-from models.network.layers import padding_mask
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens, target_tokens
 from models.network.state import State
 from models.network.state_cache import StateCache

@@ -5,7 +5,8 @@ from torch import Tensor, nn
 
 from models.config import BackboneConfig, GlobalLocalConfig
 from models.kernels.segments import attend_segments
-from models.network.layers import Attention, FeedForward, Residual, final_norm
+from models.network.attention import Attention
+from models.network.layers import FeedForward, Residual, final_norm
 
 REACH = 20
 """Largest distance in sentences that is distinguished; greater ones count as this."""

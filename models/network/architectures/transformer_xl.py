@@ -21,7 +21,8 @@ from models.config import BackboneConfig
 from models.data.batches import Memory
 from models.data.tokenizer import EOS, PAD
 from models.kernels.relative import Distances, Remembered, attend_relative
-from models.network.layers import Attention, Residual
+from models.network.attention import Attention
+from models.network.layers import Residual
 from models.network.positions import sinusoidal_positions
 from models.network.state import ROOM, State
 

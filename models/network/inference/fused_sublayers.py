@@ -12,12 +12,13 @@ from torch import Tensor, nn
 from models.kernels.gpu.attention import attend_fixed, attend_past
 from models.kernels.gpu.sublayers import enter, let_in
 from models.network.architectures.context_attention import ContextAttention
+from models.network.attention import Attention, additive
 from models.network.inference.framed_residual import FramedResidual
-from models.network.layers import Attention, FeedForward, Residual, additive
+from models.network.layers import FeedForward, Residual
 
 
 class FusedAttention:
-    """Attention for one word per row; satisfies `models.network.layers.StepKernel`."""
+    """Attention for one word per row; satisfies `models.network.attention.StepKernel`."""
 
     def __init__(self, attention: Attention) -> None:
         """Compute `attention`, whose weights are not changed."""

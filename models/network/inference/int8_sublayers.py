@@ -23,9 +23,10 @@ from models.kernels.sublayers import (
     open_gate,
 )
 from models.network.architectures.context_attention import ContextAttention
+from models.network.attention import Attention, additive
 from models.network.inference.framed_residual import FramedResidual
 from models.network.inference.int8 import Arrays, Int8Linear
-from models.network.layers import ACTIVATIONS, Attention, FeedForward, Framed, Gate, Residual, additive
+from models.network.layers import ACTIVATIONS, FeedForward, Framed, Gate, Residual
 
 Floats = NDArray[np.float32]
 _Three = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -139,7 +140,7 @@ class Int8ContextAttention(ContextAttention):
 
 
 class Int8Attention:
-    """Attention whose projections are in int8; satisfies `models.network.layers.AttentionKernel`."""
+    """Attention whose projections are in int8; satisfies `models.network.attention.AttentionKernel`."""
 
     mix = staticmethod(attend)
     keeps = torch.int16

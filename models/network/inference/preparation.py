@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from models.network.architectures.context_attention import ContextAttention
+from models.network.attention import Attention
 from models.network.hooks import without_hooks
 from models.network.inference.int8 import Int8Linear
 from models.network.inference.int8_sublayers import (
@@ -25,7 +26,7 @@ from models.network.inference.int8_sublayers import (
 )
 from models.network.inference.kernel_embedding import KernelEmbedding
 from models.network.inference.whole_step import whole_step
-from models.network.layers import Attention, FeedForward, Gate, Residual
+from models.network.layers import FeedForward, Gate, Residual
 from models.network.model import TranslationModel
 
 _IN_INT8: Final[Sequence[Mapping[type[nn.Module], Callable[[Any], nn.Module]]]] = (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from models.network.layers import additive
+from models.network.attention import additive
 from models.network.state import State
 
 

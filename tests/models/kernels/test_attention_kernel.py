@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.kernels.attention import attend
-from models.network.layers import additive
+from models.network.attention import additive
 
 
 def tensors(batch: int, queries: int, keys: int, width: int = 16) -> tuple[Tensor, Tensor, Tensor]:

@@ -16,11 +16,12 @@ from models.kernels.machine import TILES, VNNI, supports_int8
 from models.kernels.tiles import ROWS, begin, dots_of_tiles, end
 from models.network.architectures.aware_layers import Gate as JoinedGate
 from models.network.architectures.context_attention import ContextAttention
+from models.network.attention import Attention, additive
 from models.network.context import over_past
 from models.network.inference.int8_sublayers import Int8Norm
 from models.network.inference.kernel_embedding import KernelEmbedding
 from models.network.inference.preparation import prepare
-from models.network.layers import ACTIVATIONS, Attention, FeedForward, Framed, Gate, Residual, additive
+from models.network.layers import ACTIVATIONS, FeedForward, Framed, Gate, Residual
 from models.network.state import State
 from models.network.transformer import Transformer
 

@@ -20,7 +20,7 @@ from models.data.batches import Batch, Example
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import PAD
-from models.network.layers import Attention
+from models.network.attention import Attention
 from models.network.observation import NOWHERE, WatchedAttention, observe
 from models.training.objective import target_of
 from tests.support.bert import tiny_bert_context, with_bert

@@ -21,7 +21,7 @@ from models.data.tokenizer import EOS
 from models.engine.runtime import Runtime
 from models.errors import PictureError
 from models.network.architectures.doc_transformer import DocTransformer
-from models.network.layers import Attention
+from models.network.attention import Attention
 from models.network.transformer import EncoderLayer
 from models.plotting.attention import sentence_attention
 from models.plotting.passage import network_of

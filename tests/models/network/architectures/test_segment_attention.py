@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from models.network.architectures.segment_attention import SegmentAttention
-from models.network.layers import AttentionKernel
+from models.network.attention import AttentionKernel
 
 WIDTH, HEADS, LENGTH = 40, 2, 6
 BY_KERNEL = cast(AttentionKernel, object())

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from models.config import BackboneConfig
 from models.network.architectures.transformer_xl import RelativeAttention
-from models.network.layers import Attention, AttentionKernel, Residual
+from models.network.attention import Attention, AttentionKernel
+from models.network.layers import Residual
 from models.network.state import State
 
 CONFIG = BackboneConfig(width=40, heads=2, decoder_layers=1, max_length=60)

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from models.network.architectures.global_local import GlobalLocal
 from models.network.architectures.segment_attention import Fusion, GlobalAttention, GlobalLayer, SegmentAttention
 from models.network.architectures.transformer_xl import RelativeAttention
-from models.network.layers import Attention, Residual
+from models.network.attention import Attention
+from models.network.layers import Residual
 from models.network.model import TranslationModel
 from models.network.transformer import DecoderLayer, Transformer
 from tests.models.network.oracles.transformer import (

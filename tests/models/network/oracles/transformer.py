@@ -9,7 +9,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from models.network.layers import Attention, FeedForward, Residual
+from models.network.attention import Attention
+from models.network.layers import FeedForward, Residual
 from models.network.transformer import DecoderLayer, EncoderLayer, Transformer
 
 Sequence = list[Tensor]
