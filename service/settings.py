@@ -296,7 +296,7 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _default_ttl_is_allowed(self) -> Self:
         if self.session_ttl_seconds > self.session_max_ttl_seconds:
-            raise ValueError("ANTECEDENT_SESSION_TTL_SECONDS is greater than ANTECEDENT_SESSION_MAX_TTL_SECONDS")
+            raise ValueError(f"{PREFIX}SESSION_TTL_SECONDS is greater than {PREFIX}SESSION_MAX_TTL_SECONDS")
         return self
 
     @model_validator(mode="after")
