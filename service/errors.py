@@ -194,13 +194,15 @@ class SessionNotFoundError(ServiceError):
 
 
 class SessionConflictError(ServiceError):
-    """The idempotency key belongs to a session with another model, another language pair or other options."""
+    """The idempotency key (or `document_id`) belongs to a session with another model, language pair or options."""
 
     code = "session_conflict"
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("this idempotency key belongs to another session: its model, languages or options differ")
+        super().__init__(
+            "this idempotency key or document_id belongs to another session: its model, languages or options differ"
+        )
 
 
 class GlossaryNotFoundError(ServiceError):

@@ -6,6 +6,7 @@ from typing import Final
 
 from service.deepl.bodies.texts import OfferedLanguage, TextsRequest, TranslatedText
 from service.errors import InvalidInputError
+from service.glossary import written
 from service.inference.catalogue import Model
 from service.schemas.sessions import SessionRequest
 from service.schemas.terms import GlossaryTerm
@@ -55,13 +56,13 @@ def _markup(request: TextsRequest) -> Markup | None:
 async def named(sessions: Sessions, tenant: str, request: TextsRequest, asked: Asked) -> DocumentKey:
     """Return the document that a tenant's client names with `document_id`; begin it if it is new or has expired.
 
-    With another glossary, it is another document.
+    With another glossary, or with other terms in it, it is another document.
 
     Raises:
         AntecedentError: see `Sessions.create`.
     """
     begun = SessionRequest(source_lang=asked.source_lang, target_lang=asked.target_lang, glossary=list(asked.glossary))
-    ids = filter(None, ("deepl", request.document_id, request.glossary_id))
+    ids = filter(None, ("deepl", request.document_id, written(asked.glossary)))
     created = await sessions.create(tenant, begun, "\0".join(ids))
     return DocumentKey(tenant, created.session_id)
 

@@ -102,6 +102,23 @@ def test_a_glossary_is_changed(clients: list[deepl.DeepLClient]) -> None:
         one.translate_text("座。", source_lang="JA", target_lang="EN-US", glossary=made.glossary_id)
 
 
+def test_a_document_begins_anew_when_its_glossary_is_changed(clients: list[deepl.DeepLClient]) -> None:
+    """Its next text gets the new terms and is not refused; with the old terms, the old document goes on."""
+    one, other = clients
+    made = one.create_multilingual_glossary("names", [terms_of("JA", "EN", {"座": "seat"})])
+
+    def said(client: deepl.DeepLClient, text: str) -> str:
+        asked = {"source_lang": "JA", "target_lang": "EN-US", "glossary": made}
+        named = {"extra_body_parameters": {"document_id": "under a glossary"}}
+        return client.translate_text(text, **asked, **named).text  # type: ignore[arg-type, union-attr]
+
+    assert said(one, "座。") == "SEAT。"
+    other.replace_multilingual_glossary_dictionary(made, terms_of("JA", "EN", {"座": "chair"}))
+    assert said(one, "座。") == "CHAIR。"
+    other.replace_multilingual_glossary_dictionary(made, terms_of("JA", "EN", {"座": "seat"}))
+    assert said(other, "来た。") == "来た。 [座。]"
+
+
 def test_both_versions_show_the_same_glossaries(clients: list[deepl.DeepLClient]) -> None:
     """The older version of the API omits glossaries that do not have exactly one language pair."""
     one, other = clients
