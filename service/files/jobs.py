@@ -143,7 +143,9 @@ class FileJobs:
             await self._leave(claimed, unknown, _ELSEWHERE_SECONDS, counts=True)
             return
         try:
-            translation = await translated_file(self._documents, claimed.file, claimed.content, progress)
+            translation = await translated_file(
+                self._documents, claimed.file, claimed.content, claimed.memory, progress
+            )
         except AntecedentError as error:
             await self._fail(claimed, error)
         except Exception:

@@ -29,8 +29,8 @@ class ReadFile:
     """Looks up sentences in the memory that was sent with the file."""
 
 
-async def read_file(documents: Documents, file: KeptFile, content: bytes) -> ReadFile:
-    """Read a file as a document.
+async def read_file(documents: Documents, file: KeptFile, content: bytes, memory: str = "") -> ReadFile:
+    """Read a file as a document, with its memory as written by `service.texts.memories`.
 
     Raises:
         InvalidInputError: it is of a kind that is not read, cannot be read, or has more sentences than a document may.
@@ -50,16 +50,18 @@ async def read_file(documents: Documents, file: KeptFile, content: bytes) -> Rea
         beam_size=file.beam_size,
     )
     (text,) = await read_texts(documents, asked)
-    return ReadFile(source, text, text.document(asked), finder_of(file.memory, text))
+    return ReadFile(source, text, text.document(asked), finder_of(memory, text))
 
 
-async def translated_file(documents: Documents, file: KeptFile, content: bytes, progress: Progress) -> bytes:
+async def translated_file(
+    documents: Documents, file: KeptFile, content: bytes, memory: str, progress: Progress
+) -> bytes:
     """Return the file with its text translated; wait while the queue is full.
 
     Raises:
         AntecedentError: it cannot be translated, or not by this replica, or not now.
     """
-    read = await read_file(documents, file, content)
+    read = await read_file(documents, file, content, memory)
     translations = await _once_there_is_room(documents, read, progress)
     text = read.text.join(translations, file.target_lang)
     return await asyncio.to_thread(kind_of(file.name).written, content, text, file.target_lang)

@@ -56,11 +56,10 @@ async def keep_file(
         file,
         sentences=len(sentences),
         characters=len(read.source),
-        memory=found_in(memory, read.text),
         digest=sent.digest,
     )
     async with admitted(request, parts, who, counted([read.text])):
-        await parts.files.keep(key, kept, content)
+        await parts.files.keep(key, kept, content, found_in(memory, read.text))
     return _checked(kept, await parts.files.state(key))
 
 
@@ -76,9 +75,7 @@ async def file_there(key: FileKey, file: KeptFile, sent: Sent, parts: Services) 
     except FileUnknownError:
         return None
     there = state.file
-    same = replace(
-        file, sentences=there.sentences, characters=there.characters, memory=there.memory, digest=sent.digest
-    )
+    same = replace(file, sentences=there.sentences, characters=there.characters, digest=sent.digest)
     return None if _checked(same, state).status == "queued" else state
 
 

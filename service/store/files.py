@@ -75,10 +75,8 @@ class KeptFile:
     """The secret that is required to read the file; empty if there is none."""
     sentences: int = 0
     characters: int = 0
-    memory: str = ""
-    """The file's part of the translation memory that came with it, as written by `service.texts.memories`."""
     digest: str = ""
-    """Digest of its content and of that memory."""
+    """Digest of its content and of the translation memory that came with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +100,14 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedFile:
-    """A file to translate, its content, and the token by which it is held."""
+    """A file to translate, its content and memory, and the token by which it is held."""
 
     key: FileKey
     file: KeptFile | None
     """None if it was kept by another release, with other fields."""
     content: bytes
+    memory: str
+    """Its part of the translation memory that came with it, as written by `service.texts.memories`."""
     attempt: int
     problem: str
     """Why the last attempt failed, if that is known, as written by `service.files.problems`."""
@@ -143,8 +143,8 @@ class Files:
         """
         await self._keep(key, "ask", size)
 
-    async def keep(self, key: FileKey, file: KeptFile, content: bytes) -> None:
-        """Keep a file, for any replica to translate; one that is there already stays as it is.
+    async def keep(self, key: FileKey, file: KeptFile, content: bytes, memory: str = "") -> None:
+        """Keep a file and its memory, for any replica to translate; one that is there already stays as it is.
 
         It gets its full time-to-live only when it is in the queue: a file that does not get there, because Redis or
         this replica dies in between, expires soon and no longer takes up its tenant's room.
@@ -152,18 +152,17 @@ class Files:
         Raises:
             TooManyFilesError: the tenant has as many files, or bytes of them, as it may.
         """
-        about, size = orjson.dumps(file).decode(), len(content) + len(file.memory.encode())
-        await self._keep(key, "keep", size, about, _written(content), min(_KEPT_UNTIL_QUEUED_MS, self._ttl_ms))
+        about, size = orjson.dumps(file).decode(), len(content) + len(memory.encode())
+        ttl_ms = min(_KEPT_UNTIL_QUEUED_MS, self._ttl_ms)
+        await self._keep(key, "keep", size, ttl_ms, about, _written(content), memory)
         await self._enqueue(key)
         if await self._keep(key, "stay", size) == -1:
             raise StoreUnavailableError  # Redis has lost it meanwhile
         self.news.set()
 
-    async def _keep(
-        self, key: FileKey, how: str, size: int, about: str = "", content: str = "", ttl_ms: int | None = None
-    ) -> int:
+    async def _keep(self, key: FileKey, how: str, size: int, ttl_ms: int | None = None, *parts: str) -> int:
         ttls = self._ttl_ms if ttl_ms is None else ttl_ms, self._ttl_ms
-        args = key.id, how, max(1, size), about, content, *ttls, self._most, self._most_bytes
+        args = key.id, how, max(1, size), *ttls, self._most, self._most_bytes, *parts
         found: int = await self._run("keep_file", [key.names()[0], *_of_tenant(key.tenant)], *args)
         if found in {0, -2}:
             raise TooManyFilesError(f"{self._most_bytes} bytes of files" if found else f"{self._most} files")
@@ -246,8 +245,8 @@ class Files:
             if found == -1:  # it was settled, or has expired
                 await self._leave_queue(key)
             elif found != 0:
-                about, content, attempt, problem = found
-                return ClaimedFile(key, _kept(about), b64decode(content), int(attempt), problem, token)
+                about, content, memory, attempt, problem = found
+                return ClaimedFile(key, _kept(about), b64decode(content), memory, int(attempt), problem, token)
         return None
 
     async def renew(self, claimed: ClaimedFile, sentences: int) -> bool:

@@ -6,7 +6,7 @@
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[1] or redis.call('HGET', KEYS[1], 'status') ~= 'translating' then return end
 redis.call('DEL', KEYS[2]) -- first, since a Redis that is full refuses what follows, unless something was written before
-if ARGV[2] ~= 'queued' then redis.call('HDEL', KEYS[1], 'content') end
+if ARGV[2] ~= 'queued' then redis.call('HDEL', KEYS[1], 'content', 'memory') end
 if ARGV[2] == 'error' then redis.call('HDEL', KEYS[3], ARGV[5]) end
 redis.call('HSET', KEYS[1], 'status', ARGV[2], 'result', ARGV[3])
 if ARGV[4] == '1' then redis.call('HINCRBY', KEYS[1], 'attempts', -1) end

@@ -306,6 +306,21 @@ async def test_so_many_bytes_of_a_tenant(redis: RedisClient) -> None:
     await small.check_room(KEYS[3], 10)
 
 
+async def test_a_memory_takes_room_until_its_file_is_settled(redis: RedisClient) -> None:
+    """It counts like content; of a file that is done or has failed, which may stay for long, none is left."""
+    small = files(redis, most_bytes=20)
+    for key in (KEYS[0], KEYS[1]):
+        with pytest.raises(TooManyFilesError, match="20 bytes"):
+            await small.keep(key, KEPT, b"content", "a memory of some length")
+        await small.keep(key, KEPT, b"content", "mem")
+    first, second = await claimed(small, "x"), await claimed(small, "y", KEYS[0])
+    assert (first.content, first.memory) == (b"content", "mem")
+    await small.fail(first, "wrong")
+    await small.finish(second, b"done")
+    for key in (KEYS[0], KEYS[1]):
+        assert "mem" not in (await redis.hvals(key.names()[0]))
+
+
 async def test_one_that_is_kept_again_stays_as_it_is(redis: RedisClient) -> None:
     """A repeated call that fails half-way does not shorten a file's life; a fetched file takes no room again."""
     made, name = files(redis, most=1, ttl_seconds=6000), KEYS[0].names()[0]
