@@ -1,7 +1,7 @@
 """Rate and concurrency limits of each key: across all replicas while Redis is up, else in this process alone."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -13,6 +13,8 @@ from service.telemetry.logs import get_logger
 
 _RENEWALS = 3
 """How often a place is renewed within its lease: two renewals may fail before the place is lost."""
+_PAUSE_SECONDS = 0.5
+"""Time between attempts to give a place back while Redis is away."""
 
 _log = get_logger(__name__)
 
@@ -119,10 +121,25 @@ class Limiter:
 
         async def give_back() -> None:
             await asyncio.gather(before, return_exceptions=True)
-            with suppress(StoreUnavailableError):  # then the lease runs out
+            try:
                 await limits.release(key_id, token)
+            except StoreUnavailableError:
+                self._start(self._give_back_later(limits, key_id, token))
 
-        task = asyncio.create_task(give_back())
+        return self._start(give_back())
+
+    async def _give_back_later(self, limits: KeyedLimits, key_id: str, token: str) -> None:
+        """Give a place back as soon as Redis is back, unless its lease has run out by then."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._lease_seconds):
+                while True:
+                    await asyncio.sleep(_PAUSE_SECONDS)
+                    with suppress(StoreUnavailableError):
+                        await limits.release(key_id, token)
+                        return
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
         self._giving_back.add(task)
         task.add_done_callback(self._giving_back.discard)
         return task

@@ -260,12 +260,22 @@ async def test_each_replica_counts_alone_while_redis_is_away(
 
 
 async def test_place_held_across_an_outage(new_replica: NewReplica, mortal_redis: RedisServer) -> None:
-    """A stream outlives Redis; its place, which could not be given back, becomes free when its lease ends."""
-    limiter = new_replica(concurrency=1, lease_seconds=0.3)
+    """A stream outlives Redis; its place, which could not be given back, is free soon after Redis is back."""
+    limiter, other = [new_replica(concurrency=1, lease_seconds=600) for _ in range(2)]
     async with limiter.hold(CALLER):
         mortal_redis.kill()
     mortal_redis.start()
-    await _eventually(lambda: _hold(limiter))
+    await _eventually(lambda: _hold(other))  # which has not found Redis away, and so does not count by itself
+
+
+async def test_place_whose_lease_ends_in_an_outage(new_replica: NewReplica, mortal_redis: RedisServer) -> None:
+    """It is free without being given back."""
+    limiter, other = [new_replica(concurrency=1, lease_seconds=0.3) for _ in range(2)]
+    async with limiter.hold(CALLER):
+        mortal_redis.kill()
+    await asyncio.sleep(0.5)
+    mortal_redis.start()
+    await _eventually(lambda: _hold(other))
 
 
 async def _hold(limiter: Limiter, caller: Caller = CALLER) -> None:
