@@ -90,7 +90,12 @@ def create(
 def list_keys() -> None:
     """List all keys, without their secrets, which are not stored."""
     found = _in_storage(load_settings(), lambda storage: storage.read())
-    _print(found.records if found is not None else {}, datetime.now(UTC))
+    try:
+        say(_table(found.records if found is not None else {}, datetime.now(UTC)))
+    except BrokenPipeError:
+        raise  # the reader has seen enough: typer ends the command silently
+    except OSError as error:
+        raise KeyStorageError(f"the list cannot be printed: {error.strerror}") from None
 
 
 @app.command()
@@ -154,13 +159,15 @@ async def _storage(settings: Settings) -> AsyncIterator[KeyStorage]:
         raise SettingsError(f"{PREFIX}KEYS is none: set it to file or redis, the same as for the service")
 
 
-def _print(records: Mapping[str, KeyRecord], now: datetime) -> None:
+def _table(records: Mapping[str, KeyRecord], now: datetime) -> str:
     heads = ("id", "tenant", "scopes", "created", "expires", "sentences/min", "at once", "label")
     table = Table(*(Column(head, no_wrap=True) for head in heads), box=box.SIMPLE)
     for record in sorted(records.values(), key=lambda record: (record.tenant, record.created)):
         table.add_row(*map(Text, _cells(record, now)))
     console = Console() if sys.stdout.isatty() else Console(width=_UNLIMITED_WIDTH)  # a pipe gets every character
-    console.print(table)
+    with console.capture() as printed:
+        console.print(table)
+    return printed.get().removesuffix("\n")
 
 
 def _cells(record: KeyRecord, now: datetime) -> tuple[str, ...]:

@@ -205,6 +205,13 @@ def test_key_that_nobody_has_seen_is_not_kept(command: Command) -> None:
     assert "unseen" not in command.run("list").stdout
 
 
+def test_list_that_cannot_be_printed(command: Command) -> None:
+    """The reason is given in one line."""
+    with Path("/dev/full").open("w") as full:
+        done = command.run("list", stdout=full)
+    assert (done.returncode, done.stderr) == (1, "error: the list cannot be printed: No space left on device\n")
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
