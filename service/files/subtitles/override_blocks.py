@@ -14,8 +14,11 @@ from typing import Final, NamedTuple
 
 from service.files.numbered import pieces_of
 
-_TOKEN: Final = re.compile(r"(?P<mark>\{[^}]*+(?:\}|\Z))|(?P<end>\\[Nn])|(?:[^{\\]++|\\(?![Nn]))++")
-"""A block or comment, the end of a line, or text; a block that is not closed goes on to the end."""
+_TOKEN: Final = re.compile(r"(?P<mark>\{[^}]*+(?:\}|\Z))|(?P<end>\\[Nn])|(?:[^{\\]++|\\\{|\\(?![Nn]))++")
+r"""A block or comment, the end of a line, or text; a block that is not closed goes on to the end.
+
+After a backslash a brace is text, as FFmpeg writes it and libass reads it.
+"""
 _TAG: Final = re.compile(
     r"\\[ ]*+(?:(?P<look>alpha|be|blur|[xy]?bord|b|fa[xy]|fe|fn|fr[xyz]?|fsc[xy]|fsp|fs|pbo|[xy]?shad|s|u"
     r"|[1-4][ac]|c(?!lip)|r(?!nd)|i(?!clip))|(?P<place>an?|pos|move|org|i?clip)|[A-Za-z0-9]*+)"
@@ -36,7 +39,9 @@ _SPACE: Final = re.compile(r"(?:\s|\\h)*+")
 _SPACE_BACKWARDS: Final = re.compile(r"(?:\s|h\\)*+")
 _HARD_SPACE: Final = r"\h"
 _NO_BREAK_SPACE: Final = "\u00a0"
+_BRACE: Final = r"\{"
 _NO_BLOCK: Final = str.maketrans("{}", "()")
+_NO_BLOCK_BUT_BRACES: Final = str.maketrans({"{": _BRACE, "}": r"\}"})
 
 _Look = Mapping[str, str]
 """The tags that are in force, by their names."""
@@ -123,6 +128,8 @@ class Row:
         """Whether no other line with words follows in the event."""
         self._raw = "".join(token.raw for token in tokens)
         self._has_hard_space = _HARD_SPACE in self._raw
+        has_braces = any(_BRACE in token.raw for token in tokens if token.is_text)
+        self._no_block = _NO_BLOCK_BUT_BRACES if has_braces else _NO_BLOCK
         self._looks = looks
         self._found = list[_Look]()
         """The looks of its words, in the order in which they begin."""
@@ -206,7 +213,7 @@ class Row:
                 marks, others = [], []
             if not self._runs or number != before:
                 self._runs.append((number, []))
-            self._runs[-1][1].append(token.raw.replace(_HARD_SPACE, _NO_BREAK_SPACE))
+            self._runs[-1][1].append(_words_of(token.raw))
 
     def _number(self) -> int:
         """Return the number of the current look."""
@@ -237,7 +244,7 @@ class Row:
 
     def _said(self, words: str) -> str:
         said = words.replace(_NO_BREAK_SPACE, _HARD_SPACE) if self._has_hard_space else words
-        return said.translate(_NO_BLOCK) if "{" in said else said
+        return said.translate(self._no_block) if "{" in said else said
 
 
 class Shown:
@@ -277,6 +284,11 @@ def _divided(text: str) -> Iterator[tuple[list[_Token], str]]:
                 draws = said.strip("0") != ""
         tokens.append(_Token(token[0], is_text=token["mark"] is None and not draws))
     yield tokens, ""
+
+
+def _words_of(raw: str) -> str:
+    """Read the escapes in a text."""
+    return raw.replace(_HARD_SPACE, _NO_BREAK_SPACE).replace(_BRACE, "{").replace(r"\}", "}")
 
 
 def _length(pattern: re.Pattern[str], text: str) -> int:

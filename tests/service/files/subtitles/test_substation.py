@@ -182,6 +182,7 @@ def test_what_looks_otherwise_or_comes_after_something_else_is_apart(texts: tupl
         (r"{\p1}m 0 0 l 100 0 100 50{\p0}He came", "He came", "来た", r"{\p1}m 0 0 l 100 0 100 50{\p0}来た"),
         # signs of HTML are signs, and braces of a translation would hide it
         ("<i>He</i> & I", "&lt;i&gt;He&lt;/i&gt; &amp; I", "&lt;i&gt;{彼}&lt;/i&gt; &amp;", "<i>(彼)</i> &"),
+        (r"He \{came\} {\i1}in", 'He {came} <span id="1">in</span>', '<span id="1">A</span>{B}', r"{\i1}A{\i}\{B\}"),
     ],
 )
 def test_blocks_stay_with_their_words(text: str, read: str, translation: str, written: str) -> None:
