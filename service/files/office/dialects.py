@@ -15,6 +15,7 @@ from service.errors import InvalidInputError
 from service.files.office.fields import PASSING, W
 
 A: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_W_2012: Final = "{http://schemas.microsoft.com/office/word/2012/wordml}"
 _WHITE: Final = " \t\r\n"
 _SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
 
@@ -83,6 +84,10 @@ class Dialect:
     """Elements that hold runs, and are kept around the translation of these."""
     content: str | None = None
     """The element within some holders that holds their runs."""
+    control: str | None = None
+    """The holder that may be bound to data of the file, such as its title."""
+    bindings: tuple[str, ...] = ()
+    """The paths from such a holder to what binds it."""
     passing: frozenset[str] = frozenset()
     """Elements that are dropped, since they are about the original text."""
     hints: Mapping[str, str] = field(default_factory=dict)
@@ -161,6 +166,14 @@ class Dialect:
         content = None if self.content is None else holder.find(self.content)
         return holder if content is None else content
 
+    def unbind(self, root: Element) -> None:
+        """Let what a part says in content controls be their own: programs fill those that are bound with the data."""
+        for control in root.iter(self.control) if self.control else ():
+            found = [each for path in self.bindings for each in control.iterfind(path)]
+            if found and any(map(self.says, control.iter())):
+                for each in found:
+                    each.getparent().remove(each)
+
     def empty(self, element: Element) -> None:
         """Remove everything from a paragraph or holder, except for what it begins with."""
         for child in [each for each in element if each.tag not in self.begins]:
@@ -179,6 +192,8 @@ WORD: Final = Dialect(
         W + name for name in ("bdo", "customXml", "dir", "hyperlink", "ins", "moveTo", "sdt", "smartTag")
     ),
     content=W + "sdtContent",
+    control=W + "sdt",
+    bindings=tuple(f"{W}sdtPr/{namespace}dataBinding" for namespace in (W, _W_2012)),
     passing=PASSING,
     hints={W + "rFonts": W + "hint"},
     hyphen=W + "noBreakHyphen",

@@ -57,6 +57,8 @@ class OfficeFiles:
         with self._opened(content) as archive:
             parts = list(self._parts(archive))
             paragraphs = [each for part in parts for each in self._paragraphs(*part)]
+            for _, root in parts:
+                self.dialect.unbind(root)
             for paragraph, text in zip(paragraphs, paragraphs_of(translation), strict=True):
                 paragraph.write(text)
             for paragraph in paragraphs:

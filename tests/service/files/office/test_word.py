@@ -316,6 +316,18 @@ def test_boxes_within_a_paragraph_are_paragraphs_of_their_own() -> None:
     )
 
 
+def test_controls_keep_their_translation() -> None:
+    """Word and LibreOffice fill those bound to the file's title with it when they open the file."""
+    rich = "http://schemas.microsoft.com/office/word/2012/wordml"
+    bindings = "<w:dataBinding w:xpath='/x'/>", f'<n:dataBinding xmlns:n="{rich}" w:xpath="/x"/>'
+    for binding in bindings:
+        control = f"<w:sdt><w:sdtPr><w:id w:val='1'/>{binding}</w:sdtPr><w:sdtContent>{{}}</w:sdtContent></w:sdt>"
+        around = control.format(f"<w:p>{run('け')}</w:p>")
+        box = f"<w:r><w:pict><w:txbxContent>{around}</w:txbxContent></w:pict></w:r>"
+        content = file(run("か") + control.format(run("き")) + control.format(PICTURE), box)
+        assert document(with_translation(content, html_of(content))).count("dataBinding") == 1
+
+
 def test_headers_notes_and_comments_are_translated_and_nothing_else() -> None:
     """Other parts come back byte for byte, even if their names are similar."""
     part = f"<w:ftr {NAMESPACES}><w:p>{run('か')}</w:p></w:ftr>"
