@@ -22,6 +22,8 @@ _OPENS: Final = re.compile(
 """{\\an8}  <i>  <font color="#fff000">  <v Murasaki>"""
 _OPENING_TAG: Final = re.compile(r"<[^<>]++>")
 _CLOSING_TAG: Final = re.compile(r"</(?:b|c|font|i|lang|u|v)>")
+_RUBY: Final = re.compile(r"</?ruby\b[^<>]*+>|<rt\b[^<>]*+>[^<>]*+(?:</rt>)?")
+"""Tags around a word with a reading, and the reading (WebVTT, section 5.2), which is of no use in another language."""
 
 
 @dataclass(slots=True)
@@ -38,7 +40,7 @@ class _Line:
     @classmethod
     def read(cls, line: str) -> Self:
         """Read a line of one piece."""
-        before, piece, after = _dressed(line)
+        before, piece, after = _dressed(_RUBY.sub("", line))
         return cls(before, [piece], [], after, "".join(_OPENING_TAG.findall(before)))
 
     def goes_on(self, other: Self) -> bool:

@@ -137,6 +137,17 @@ def test_what_lines_look_like_stays_around_them(lines: list[str], read: str) -> 
     assert cues.with_translation(text.encode(), cues.text_of(text.encode())).decode() == text
 
 
+@pytest.mark.parametrize(
+    "line", ["<ruby>紫<rt>むらさき</rt>式部<rt class>しきぶ</ruby>です", "<ruby.big>紫式部</ruby>です"]
+)
+def test_readings_are_left_out(line: str) -> None:
+    """Nobody needs them in another language, and what is within a `<rt>` has to follow what it is the reading of."""
+    text = f"WEBVTT\n\n00:01.000 --> 00:02.000\n<i>{line}</i>\n"
+    assert said_in(cues.text_of(text.encode())) == ["紫式部です"]
+    translated = cues.with_translation(text.encode(), cues.text_of(text.encode()).replace("紫式部です", "Murasaki"))
+    assert said_in(translated.decode()) == ["<i>Murasaki</i>"]
+
+
 def test_a_translation_that_is_too_short_leaves_subtitles_empty() -> None:
     """A single word cannot be divided."""
     text = "1\n00:00:01,000 --> 00:00:03,000\nHe did\n\n2\n00:00:04,000 --> 00:00:05,000\nnot come\n"
@@ -160,6 +171,8 @@ def test_many_lines_do_not_take_long() -> None:
         "</i>" * 100_000,
         f"a{' ' * 100_000}</i",
         "<i " * 100_000,
+        "<rt " * 100_000,
+        "<ruby" * 100_000,
         "<i>a</i" * 100_000,
         "」" * 400_000 + "x\nhe",
     ]
