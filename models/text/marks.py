@@ -27,7 +27,8 @@ _MARK: Final = re.compile(
         | (?i:https?|ftp):// [A-Za-z0-9/_.%:?=&\#@+,;-]*+ )
     | (?P<note> (?: (?<![A-Za-z0-9)\]\s]) | (?<=[a-z]{{4}}) )       # <sup>1</sup>, of a note; not of a power, as in km
         <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} (?: </a[^<>]*+> )?
-        </sup (?:\s[^<>]*+)? > )
+        </sup (?:\s[^<>]*+)? >
+      | <sup \s [^<>/]*+ /> )                                         # in whose place there was one
     | < (?P<closes>/?) (?P<tag>{TAG}) >
     | (?P<foot> \[\^ [^\[\]\s\U000f0000-\U0010ffff]{{1,40}}+ \]            # [^1], of a note in Markdown
       | (?: (?<![A-Za-z0-9)\]\s{RAISED}⁺⁻₀-₉Ͱ-Ͽ㎀-㏟]) | (?<=[a-z]{{4}}) ) [{RAISED}]{{1,3}}+    # temple¹

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum, auto
+from html import unescape
 from typing import Final
 from xml.parsers import expat
 
@@ -46,6 +47,16 @@ _READINGS: Final = frozenset(("rt", "rp", "rtc"))
 _OF_RUBIES: Final = frozenset(("rb", "rbc"))
 _LONGEST_RUBY: Final = 100
 """The most tokens within a ruby; one that is not closed by then is left as it is."""
+_OF_NOTES: Final = frozenset(("a", "sup"))
+_IN_NOTES: Final = _OF_NOTES | {"", "b", "em", "font", "i", "small", "span", "strong"}
+_NOTE: Final = re.compile(
+    r"\s*+[^\w\s]{0,3}(?:(?:注釈?|註|note) ?)?(?:[0-9]{1,3}|[ivx]{1,6}|[a-z])[^\w\s]{0,3}\s*+|[*†‡]{1,3}"
+)
+"""What a text has where it refers to a note."""
+_REFERS: Final = re.compile("(?:end|foot)note|noteref|_edn|_ftn", re.IGNORECASE)
+"""What the tag of a link to a note says, if it is not raised."""
+_LONGEST_NOTE: Final = 16
+"""The most tokens of such a link."""
 _OF_PROGRAMS: Final = frozenset(("code", "kbd", "math", "samp", "svg", "tt", "var"))
 
 
@@ -61,6 +72,8 @@ class Kind(Enum):
     """Neither text nor a tag: a comment or a script."""
     IGNORED = auto()
     """An element that is not to be translated, with its tags."""
+    NOTE = auto()
+    """A reference to a note, with its tags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +89,7 @@ def html_tokens(text: str, ignored: AbstractSet[str], *, xhtml: bool = False) ->
     """Split a text in HTML, in which nothing is an error, without ruby annotations (how words are pronounced)."""
     found = list(_tokens(text, _XHTML if xhtml else _HTML))
     tokens = list(_without_ignored(found, ignored | _OF_PROGRAMS, html=True))
-    return list(_without_readings(tokens))
+    return list(_with_notes(list(_without_readings(tokens))))
 
 
 def html_tags(text: str) -> Iterator[Token]:
@@ -200,6 +213,32 @@ def _read_so(ruby: Iterable[Token]) -> Iterator[Token]:
             reading = False
         elif not reading:
             yield token
+
+
+def _with_notes(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Merge each reference to a note, such as `<sup><a href="#n1">[1]</a></sup>`, into one token."""
+    place = 0
+    while place < len(tokens):
+        end = _end_of_note(tokens, place)
+        if end is None:
+            yield tokens[place]
+        else:
+            yield Token(Kind.NOTE, "".join(token.raw for token in tokens[place:end]), "sup")
+        place = end or place + 1
+
+
+def _end_of_note(tokens: Sequence[Token], place: int) -> int | None:
+    """Return the place behind a reference to a note that begins at `place`; None if none does."""
+    first = tokens[place]
+    if first.kind is not Kind.OPENS or first.name not in _OF_NOTES:
+        return None
+    behind = enumerate(tokens[place + 1 : place + _LONGEST_NOTE], place + 2)
+    end = next((end for end, token in behind if token.kind is Kind.CLOSES and token.name == first.name), place)
+    inside = tokens[place:end]
+    names = {token.name for token in inside}
+    is_link = names >= _OF_NOTES or (first.name == "a" and any(_REFERS.search(token.raw) for token in inside))
+    said = unescape("".join(token.raw for token in inside if token.kind is Kind.TEXT))
+    return end if is_link and names <= _IN_NOTES and _NOTE.fullmatch(said) else None
 
 
 def _says_no(token: Token) -> bool:

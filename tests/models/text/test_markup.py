@@ -82,6 +82,7 @@ from models.text.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
         *((text, Unmarked(text)) for text in ("1 m<sup>2</sup>.", "万km<sup>3</sup>", "10<sup class='x'>-6</sup>")),
         ("100<sup>2</sup>", Unmarked("1002", (Pair("<sup>", "</sup>", 3, 4),))),
         ("in<sup>2</sup>", Unmarked("in2", (Pair("<sup>", "</sup>", 2, 3),))),
+        ('It was she<sup n="0"/>.', Unmarked("It was she.", (Pair('<sup n="0"/>', "", 10, 10),))),
         ("(a)<sup>2</sup>", Unmarked("(a)2", (Pair("<sup>", "</sup>", 3, 4),))),
         (
             "<note>A.<sup>1</sup> b</note>",
@@ -217,6 +218,7 @@ def test_what_is_taken_out_can_be_put_back(text: str) -> None:
         "**A.** |**B.** |C",
         "A.|<br/>B.",
         "A.<sup>1</sup>|B.<sup>[2]</sup>|C",
+        'A.<sup n="0"/>|B',
         "[A.|B.](c.d)|E",
         "A.[^1]|B.",
         '<a title="b. c">A.</a>|B',

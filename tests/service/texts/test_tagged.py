@@ -97,6 +97,29 @@ def test_how_words_are_read_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("note", "is_one"),
+    [
+        ('<a epub:type="noteref" href="a.xhtml#n1">1</a>', True),
+        ('<a class="footnote-ref" href="#fn1"><sup>12</sup></a>', True),
+        ('<sup class="reference"><a href="#n"><span>&#91;</span>注 3<span>]</span></a></sup>', True),
+        ("<a href='#_ftn1'><![if !supportFootnotes]><span>[1]</span><![endif]></a>", True),
+        ('<sup><a href="#n">†</a></sup>', True),
+        ('<a class="sdendnotesym" href="#sdendnote2anc">ii</a>', True),
+        ('<sup><a href="#n">th</a></sup>', False),
+        ('<a href="#c1">1</a>', False),
+        ('<a class="footnote">Notes</a>', False),
+        ('<sup>1</sup><a href="#n">', False),
+        ('<sup><a href="#n"><p>1</p></a></sup>', False),
+    ],
+)
+def test_what_refers_to_a_note_is_one_tag(note: str, is_one: bool) -> None:
+    """In any form that pages have it; powers, chapters and words are read."""
+    tagged = Markup("html").read(f"It was she{note}. He left.", "en", join_lines=False)
+    assert (tagged.blocks == ('It was she<sup n="0"/>. He left.',)) is is_one
+    assert "".join(map(tagged.restored, tagged.blocks)) == f"It was she{note}. He left." or not is_one
+
+
+@pytest.mark.parametrize(
     ("text", "rules", "expected"),
     [
         ("<d><t>Hello</t><p>It <b>is</b>. And <x/> more.</p><p><b>All</b></p></d>", {}, "Hello|It is.|And  more.|All"),
@@ -258,6 +281,8 @@ def test_any_text_is_html(text: str) -> None:
         " n-=",
         "a<i>b</i>",
         "<ruby>",
+        "<sup><a>",
+        "<a>1</a>",
     ],
 )
 @pytest.mark.parametrize("kind", ["html", "xml"])
