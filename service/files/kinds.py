@@ -28,6 +28,8 @@ class Kind:
     media_type: str
     markup: Markup | None = None
     """How tags in the text are read; None for plain text."""
+    wrapped: bool = False
+    """Whether its paragraphs may be wrapped by hand, and are unwrapped."""
     packed: bool = False
     """Whether the file is an archive, of which the text is only a part with size limits of its own."""
     read: Callable[[bytes], str] = text_of
@@ -66,8 +68,8 @@ _XLIFF: Final = Kind(
 )
 _JSON: Final = Kind("application/json", HTML, read=json_texts.html_of, write=json_texts.with_translation)
 KINDS: Final = {
-    ".txt": Kind("text/plain; charset=utf-8"),
-    ".md": Kind("text/markdown; charset=utf-8"),
+    ".txt": Kind("text/plain; charset=utf-8", wrapped=True),
+    ".md": Kind("text/markdown; charset=utf-8", wrapped=True),
     ".srt": _subtitles("application/x-subrip"),
     ".vtt": _subtitles("text/vtt"),
     ".ass": _SUBSTATION,

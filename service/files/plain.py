@@ -19,10 +19,13 @@ def text_of(content: bytes) -> str:
     if any(escape in content for escape in _ISO_2022):
         raise InvalidInputError("file: is not in UTF-8, but in ISO-2022")
     try:
-        return content.decode(encoding)
+        text = content.decode(encoding)
     except UnicodeDecodeError as error:
         name = encoding.upper().removesuffix("-SIG")
         raise InvalidInputError(f"file: is not in {name}: byte {error.start}") from None
+    if "\0" in text:
+        raise InvalidInputError("file: is not in UTF-8, but in UTF-16 without a byte order mark, or no text")
+    return text
 
 
 def text_like(content: bytes, text: str) -> bytes:

@@ -44,7 +44,7 @@ async def read_file(documents: Documents, file: KeptFile, content: bytes, memory
         terms_of(file.glossary),
         markup=kind.markup,
         join_lines=kind.markup is not None,
-        unwrap=kind.markup is None,
+        unwrap=kind.wrapped,
         model=file.model,
         strategy=file.strategy,
         beam_size=file.beam_size,

@@ -57,7 +57,7 @@ _ALERT: Final = re.compile(r"[ \t>]*> ?\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)
 """The kind of alert as which GitHub shows a quotation."""
 _CONTENTS: Final = re.compile(r"\s*+(?:@?\[toc\]|\[\[_?toc_?\]\])\s*+", re.IGNORECASE)
 """A placeholder for which many programs insert a table of contents."""
-_TIMES: Final = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3}[ \t]+-->.*\s*")
+_TIMES: Final = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{1,3}[ \t]*-->.*\s*")
 """When a subtitle is shown, and where."""
 _MAY_BE_TIMES: Final = "-->"
 _SUBTITLES: Final = re.compile(r"[\s\ufeff]*WEBVTT(?:[ \t].*)?\s*")

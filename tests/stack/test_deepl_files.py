@@ -35,6 +35,9 @@ Comment: 0,0:00:01.00,0:00:02.00,か,,0,0,0,,a\r
 """
 """Subtitles in an order that is not that of time."""
 
+KA, KI = "か" * 30, "き" * 30
+"""Lines that look like those of a wrapped paragraph."""
+
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +136,11 @@ def test_from_path_to_path(clients: list[deepl.DeepLClient], tmp_path: Path) -> 
             "1\n00:00:01,000 --> 00:00:02,000\nか、\n\n2\n00:00:03,000 --> 00:00:04,000\nき。\n",
             "1\n00:00:01,000 --> 00:00:02,000\nか、\n\n2\n00:00:03,000 --> 00:00:04,000\nき。\n",
         ),
+        (
+            "c.srt",
+            f"00:01:05 --> 00:02:05\n{KA}\n{KI}\nく。",
+            f"00:01:05 --> 00:02:05\n{KA}\n{KI} [{KA}]\nく。 [{KA} | {KI}]",
+        ),
         ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\na\n", None),
         ("a.ass", SCRIPT % ("b", "a"), SCRIPT % ("B [a]", "A")),
         ("a.SSA", SCRIPT % ("か", "b"), SCRIPT % ("か [b]", "B")),
@@ -228,6 +236,7 @@ def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], cli
         ("a", "README", {}, "whose names have no extension"),
         (b"\x82\xa9", "a.txt", {}, "is not in UTF-8: byte 0"),
         ("か".encode("iso-2022-jp"), "a.txt", {}, "is not in UTF-8, but in ISO-2022"),
+        ("a".encode("utf-16-le"), "a.srt", {}, "in UTF-16 without a byte order mark, or no text"),
         ("a", "a.txt", {"output_format": "html"}, "a file can only be translated into its own format"),
         ("a", "a.txt", {"source_lang": "FR"}, "no model serves fr-en-us"),
         ("a", "a.txt", {"formality": "more"}, "formality"),
