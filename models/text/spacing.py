@@ -6,6 +6,7 @@ from typing import Final
 _RUNS_ON: Final = frozenset({"ja", "yue", "zh"})
 _WITHOUT_SPACES: Final = _RUNS_ON | {"bo", "dz", "km", "lo", "my", "th"}
 """Languages without spaces between words: a Thai sentence ends with a space, and often with nothing else."""
+_ENDS_WORDS: Final = frozenset(".,;:!?)")
 
 
 def primary(language: str) -> str:
@@ -31,4 +32,5 @@ def in_place_of_line_break(gap: str, before: str, after: str) -> str:
         before: the character before the line break.
         after: the character after it.
     """
-    return gap or " " * all(each.isascii() and each.isalnum() for each in (before, after))
+    are_latin = before.isascii() and after.isascii() and after.isalnum()
+    return gap or " " * (are_latin and (before.isalnum() or (before in _ENDS_WORDS and after.isalpha())))

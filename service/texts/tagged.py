@@ -6,11 +6,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, groupby
+from itertools import accumulate, chain, count, groupby
 from typing import Final, Literal
 
 from models.text.spacing import gap_of, in_place_of_line_break
-from models.text.words import ENTITY, beside, has_words
+from models.text.words import ENTITY, has_words
 from service.segmentation.splitting import Segmented
 from service.texts.tags import Kind, Token, html_tokens, xml_tokens
 
@@ -32,8 +32,12 @@ _BARE: Final = {
     "xml": re.compile(r"&(?!(?: amp | lt | gt | quot | apos | \#[0-9]+ | \#x[0-9A-Fa-f]+ );) | <", re.VERBOSE),
 }
 """Bare & and < that have to be escaped, as they begin no entity; browsers know some entities without a semicolon."""
-_LINE_BREAK: Final = re.compile(r"(?<![ \t])[ \t]*+[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\s*+")
+_LINE_BREAK: Final = r"(?<![ \t])[ \t]*+[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\s*+"
 """Line breaks of any kind: sentences end at each, where line breaks are significant."""
+_BETWEEN_WORDS: Final = re.compile(rf"(</?[a-z][a-z0-9:-]*+ {_ATTRIBUTE}-*+=\"[0-9]+\"/?>|{_LINE_BREAK})")
+"""Numbered tags, and line breaks."""
+_IN_PLACE_OF_CODE: Final = "<x "
+"""The beginning of the tag that stands for an element that is not translated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +207,17 @@ def _letters(found: re.Match[str]) -> str:
 
 def lines_joined(text: str, gap: str) -> str:
     """Put a text on one line, except for the white space around it; Latin words stay apart, whatever the gap."""
-
-    def between(found: re.Match[str]) -> str:
-        return in_place_of_line_break(gap, *beside(found))
-
     core = text.strip()
     start = text.index(core)
-    return f"{text[:start]}{_LINE_BREAK.sub(between, core)}{text[start + len(core) :]}"
+    parts = _BETWEEN_WORDS.split(core)
+    words = [part if number % 2 == 0 else "x" * part.startswith(_IN_PLACE_OF_CODE) for number, part in enumerate(parts)]
+    before = list(accumulate((word[-1:] for word in words), _nearest))
+    after = list(accumulate((word[:1] for word in reversed(words)), _nearest))[::-1]
+    for number in range(1, len(parts), 2):
+        if not parts[number].startswith("<"):
+            parts[number] = in_place_of_line_break(gap, before[number], after[number])
+    return f"{text[:start]}{''.join(parts)}{text[start + len(core) :]}"
+
+
+def _nearest(farther: str, nearer: str) -> str:
+    return nearer or farther

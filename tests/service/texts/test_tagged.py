@@ -217,7 +217,12 @@ def test_words_on_two_lines_are_two() -> None:
     joined = "これは Microsoft Wordです。<br>\n彼女。\n"
     assert translated(text, Markup("html"), "ja", join_lines=True) == joined
     assert lines_joined(text.replace("<br>", ""), "") == joined.replace("<br>\n", "")
+    page = "<p>彼は\n<b>Linux</b>\n<i>Kernel</i>\nを見た。\n例、\n<code>ls</code>\nand <a>\nmore,\nor 1,\n000\n</a></p>"
+    assert translated(page, Markup("html"), "ja", join_lines=True) == (
+        "<p>彼は<b>Linux</b> <i>Kernel</i>を見た。例、<code>ls</code> and <a>more, or 1,000</a></p>"
+    )
     assert lines_joined("It was \r\n\n cold\u2028today.\n", " ") == "It was cold today.\n"
+    assert lines_joined("One <two\nthree> four", "") == "One <two three> four"
 
 
 def test_lines_without_words_stay_as_they_are() -> None:
