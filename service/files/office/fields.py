@@ -10,12 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_PARAGRAPH, _RUN, _LOOK, _MARK, _INSTRUCTION = (W + name for name in ("p", "r", "rPr", "fldChar", "instrText"))
+_PARAGRAPH, _RUN, _LOOK, _MARK, _INSTRUCTION, _SAYS = (
+    W + name for name in ("p", "r", "rPr", "fldChar", "instrText", "t")
+)
 PASSING: Final = frozenset(W + name for name in ("lastRenderedPageBreak", "proofErr", "softHyphen"))
 """Elements about the original text, which are dropped: where a page ended, what was misspelt."""
 _SIMPLE: Final = W + "fldSimple"
 _TEXTUAL: Final = "HYPERLINK", "TOC"
 """Fields that show text. Most others show a number, a date or something from elsewhere, and are left to Word."""
+_TYPED: Final = "FORMTEXT"
+"""A field of a form, which shows what somebody has typed into it; blanks are to be filled in, and stay."""
 
 _DEEPEST: Final = 8
 """How deep fields are read: a link may be within a table of contents, but anything deeper is not real text."""
@@ -51,7 +55,17 @@ class _Field:
             content: for each run with marks, how many elements it has that count.
         """
         instruction = "".join(mark.text or "" for mark in self.marks if _kind(mark) is None)
-        return bool(self.shows) and not self.is_computed and _shows_text(instruction) and self._stands_apart(content)
+        shows_text = _shows_text(instruction) or (instruction.split()[:1] == [_TYPED] and self._is_filled_in())
+        return bool(self.shows) and not self.is_computed and shows_text and self._stands_apart(content)
+
+    def _is_filled_in(self) -> bool:
+        """Return whether what is shown has any text."""
+        run, last = self.marks[self.shows - 1].getparent(), self.marks[-1].getparent()
+        while run is not None and run is not last:
+            if any(map(str.strip, run.itertext(_SAYS, with_tail=False))):
+                return True
+            run = run.getnext()
+        return False
 
     def _stands_apart(self, content: Mapping[_Element, int]) -> bool:
         """Return whether its marks have runs of their own, together before the text, and at the same level."""
@@ -59,7 +73,7 @@ class _Field:
         first, last = runs[0], runs[-1]
         run, shown = first, runs[self.shows - 1]
         before = set(runs[: self.shows])
-        while run is not None and run is not shown and (run in before or run.tag in PASSING):
+        while run is not None and run is not shown and (run in before or _is_passing(run)):
             run = run.getnext()
         beside = last.getparent() is first.getparent() or last.getparent().tag == first.getparent().tag == _PARAGRAPH
         alone = all(content[run] == marks for run, marks in Counter(runs).items())
@@ -121,6 +135,10 @@ class TextualFields:
         if element.tag != _RUN:
             return None
         return next((self._field_of[each] for each in element if each in self._field_of), None)
+
+
+def _is_passing(element: _Element) -> bool:
+    return element.tag in PASSING or (element.tag == _RUN and not _content_of(element))
 
 
 def _content_of(run: _Element) -> int:

@@ -37,6 +37,8 @@ def run(text: str, look: str = "") -> str:
 
 BEGIN, SEPARATE, END = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
 
+EMPTY = "<w:r><w:rPr><w:b/></w:rPr></w:r>"
+
 
 def said(instruction: str) -> str:
     """The instruction of a field."""
@@ -117,6 +119,8 @@ def both(choice: str, fallback: str) -> str:
         (f'<w:fldSimple w:instr="HYPERLINK a"><w:fldData/>{run("か")}</w:fldSimple>', '<a id="0">か</a>'),
         (f'<w:fldSimple w:instr="PAGE">{run("1")}</w:fldSimple>' + run("か"), '<img id="0">か'),
         (BEGIN + said("HYPERLINK") + END + run("か"), '<img id="0">か'),
+        (BEGIN + said(" FORMTEXT ") + EMPTY + SEPARATE + run("か") + END + run("き"), '<a id="0">か</a>き'),
+        (BEGIN + said("FORMTEXT") + EMPTY + SEPARATE + run("\u2002") + END + run("き"), '<img id="0">き'),
         (run("か") + "<!-- き --><?p i?>", "か"),
         ("<w:r><w:t>か<!-- き -->く</w:t></w:r>", "かく"),
         ("<w:r><w:t>\n  か </w:t></w:r>" + run(" き"), "か き"),
