@@ -79,7 +79,7 @@ class _Looks:
         self.now = dict(self.now)
         for tag in _TAG.finditer(mark.removeprefix("{").removesuffix("}")):
             if tag["look"] is not None and len(tag[0]) <= _LONGEST_TAG:
-                self._set(_SAME.get(tag["look"], tag["look"]), tag["said"].strip(), tag[0])
+                self._set(_name(tag), tag["said"].strip(), tag[0])
             elif not _TIMED.match(tag[0]):
                 others.append(tag[0])
             if tag["place"] is not None:
@@ -97,6 +97,14 @@ class _Looks:
             tags += [tag for name, tag in after.items() if before.get(name) != tag]
         return f"{{{''.join(tags)}}}"
 
+    def opening(self, blocks: Sequence[str], first: _Look, look: _Look) -> str:
+        """Return what is left of blocks that lead to a first look, if a change to another one follows them at once."""
+        changed = {name for name in {**first, **look} if first.get(name) != look.get(name)}
+        if "r" in changed:
+            return ""
+        left = (_TAG.sub(lambda tag: "" if _name(tag) in changed else tag[0], block[1:-1]) for block in blocks)
+        return "".join(f"{{{tags}}}" for tags in left if tags)
+
     def _set(self, name: str, said: str, tag: str) -> None:
         if name == "r":
             self.now = {name: tag} if said else {}
@@ -110,6 +118,11 @@ class _Looks:
             self.now[name] = tag
         else:
             self.now.pop(name, None)
+
+
+def _name(tag: re.Match[str]) -> str:
+    """Return the name of a tag that says how words look; empty for others."""
+    return _SAME.get(tag["look"], tag["look"] or "")
 
 
 class Row:
@@ -142,7 +155,10 @@ class Row:
         """The file's blocks that change one look to another."""
         self._moved = list[str]()
         """What stands among the words, but belongs to none."""
-        self._before = self._after = ""
+        self._before = self._indent = self._after = ""
+        """What is around its words: blocks and comments, space, and blocks and comments."""
+        self._opening = list[str]()
+        """Blocks between the first two of these that are about nothing but the look of the first words."""
         self._read(tokens)
         lengths = Counter[int]()
         for number, words in self._runs:
@@ -162,8 +178,12 @@ class Row:
         """Return the line with its translation."""
         if self.translation is None or self.translation == self.html:
             return self._raw
-        parts, now = [self._before], self._runs[0][0]
-        for number, words in self._translated(self.translation):
+        said = list(self._translated(self.translation))
+        first = self._runs[0][0]
+        now = said[0][0] if said else first
+        opening = self._looks.opening(self._opening, self._found[first], self._found[now])
+        parts = [self._before, opening, self._change(first, now), self._indent]
+        for number, words in said:
             parts += [self._change(now, number), self._said(words)]
             now = number
         if not self.is_last:
@@ -179,7 +199,8 @@ class Row:
         before, inner, after = tokens[: places[0]], tokens[places[0] : places[-1] + 1], tokens[places[-1] + 1 :]
         first, last = inner[0].raw, inner[-1].raw
         begin, end = _length(_SPACE, first), len(last) - _length(_SPACE_BACKWARDS, last[::-1])
-        self._before = self._pass(before) + first[:begin]
+        self._open(before)
+        self._indent = first[:begin]
         if len(inner) == 1:
             words = [_Token(first[begin:end], is_text=True)]
         else:
@@ -187,6 +208,17 @@ class Row:
         self._read_words(words)
         self._last = self._number()
         self._after = last[end:] + self._pass(after)
+
+    def _open(self, tokens: Sequence[_Token]) -> None:
+        """Read marks before the words."""
+        before = list[str]()
+        for token in tokens:
+            if token.is_text or self._looks.read(token.raw) or _TIMED.search(token.raw):
+                before += [*self._opening, token.raw]
+                self._opening = []
+            else:
+                self._opening.append(token.raw)
+        self._before = "".join(before)
 
     def _pass(self, tokens: Sequence[_Token]) -> str:
         """Read marks around the words."""

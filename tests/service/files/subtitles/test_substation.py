@@ -156,19 +156,25 @@ def test_what_looks_otherwise_or_comes_after_something_else_is_apart(texts: tupl
             r"{\i1}He{\i0} did it",
             '<span id="0">He</span> did it',
             'A<span id="0">B</span>C',
-            r"{\i1}{\i0}A{\i1}B{\i0}C",
+            r"{\i0}A{\i1}B{\i0}C",
         ),
         (r"He {\b1}did it", '<span id="0">He </span>did it', 'A<span id="0">B</span>', r"{\b1}A{\b}B"),
         (
             r"{\c&H1&}a{\c&H2&}bb{\1c&H3&}c",
             '<span id="0">a</span>bb<span id="2">c</span>',
             '<span id="2">C</span>B<span id="0">A</span>',
-            r"{\c&H1&}{\1c&H3&}C{\c&H2&}B{\c&H1&}A",
+            r"{\1c&H3&}C{\c&H2&}B{\c&H1&}A",
         ),
         (r"a{\rSign}b{\r}cc", 'a<span id="1">b</span>cc', 'A<span id="1">B</span>C', r"A{\rSign}B{\r}C"),
         (r"They{\i0} so{\i1}.", 'They<span id="1"> so</span>.', 'A<span id="1">B</span>', r"A{\i0}B"),
         (r"{\i1}a{\b1}bb{\i0}cc{\b0}d", *CROSSED, r"{\i1}{\b1}B{\i0\b0}D{\b1}C{\b0\i1}A"),
-        (r"{\fs9}a{\rSign\i1}bb{\r}c", *RESET, r"{\fs9}{\rSign\i1}B{\r\fs9}A{\fs}C"),
+        (r"{\fs9}a{\rSign\i1}bb{\r}c", *RESET, r"{\rSign\i1}B{\r\fs9}A{\fs}C"),
+        (
+            r"{\i1\b1}{\an8} {\fs9\1c&H1&} a{\c}bb{note}",
+            '<span id="0">a</span>bb',
+            "B",
+            r"{\i1\b1}{\an8} {\fs9}{\c} B{note}",
+        ),
         # the next line looks as it did
         (r"He {\i1}did\Nit", 'He <span id="1">did</span>', '<span id="1">した</span>彼', r"{\i1}した{\i}彼{\i1}\Nit"),
         (r"He {\i1}did\Nit", 'He <span id="1">did</span>', '<span id="1">した</span>', r"{\i1}した\Nit"),
@@ -246,6 +252,7 @@ def test_many_signs_do_not_take_long() -> None:
         "{" + "\\i1" * 20_000 + "}a{" + "\\t(" * 200_000 + "}b",
         f"{{\\t{' ' * 200_000}{{\\p{'1' * 200_000}",
         "a".join([r"\h" * 100_000] * 3),
+        "{x}{\\i1}" * 100_000 + r"a{\i0}b",
     ]
     for text in texts:
         content = script(text)
