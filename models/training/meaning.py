@@ -18,13 +18,12 @@ _MAY_CHANGE: Final = frozenset(
         "architecture.causal",
         "architecture.context",
         "architecture.fixed_sentence",
-        "architecture.integration",
         "architecture.bert",
         "architecture.bert_pieces",
         "architecture.token_dropout",
     }
 )
-"""Values that may change between steps: how much text is read, by which modules, and how these are trained."""
+"""Values that may change between steps: how much text is read, and how the modules that read it are trained."""
 
 
 def require_fitting_start(folder: Path, there: RunConfig, here: RunConfig) -> None:
@@ -49,12 +48,14 @@ def require_fitting_start(folder: Path, there: RunConfig, here: RunConfig) -> No
 
 
 def require_fitting_modules(folder: Path, there: RunConfig, here: RunConfig) -> None:
-    """Require the same of `training.modules`, whose encoder may be shallower.
+    """Require the same of `training.modules`, whose encoder may be shallower; with modules in both, one may be named.
 
     Raises:
         CheckpointError: they differ; the message names the first value that does.
     """
-    _require_same(folder, there, here, {"languages", "backbone", "architecture"}, {"backbone.encoder_layers"})
+    has_both = getattr(there.architecture, "integration", None) == "both"
+    free = {"backbone.encoder_layers"} | ({"architecture.integration"} if has_both else set())
+    _require_same(folder, there, here, {"languages", "backbone", "architecture"}, free)
 
 
 def _require_same(folder: Path, there: RunConfig, here: RunConfig, sections: set[str], free: set[str]) -> None:

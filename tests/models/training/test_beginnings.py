@@ -306,7 +306,7 @@ def test_an_encoder_alone_may_come_from_another_pair(make_run: MakeRun) -> None:
 
 @pytest.mark.parametrize("way", ["transfer", "modules"])
 def test_context_modules_that_would_mean_something_else_are_refused(make_run: MakeRun, way: str) -> None:
-    """Heads, the way of adding, and gates must be the same; how many sentences are read may change."""
+    """Heads, the way of adding, gates and what has modules must be the same; how many sentences are read may change."""
     first = load_config(make_run("first", training={"updates": 1}))
     make_tokenizer(first)
     settings = {"step": "document", "updates": 1, "init": str(train(first))}
@@ -323,6 +323,8 @@ def test_context_modules_that_would_mean_something_else_are_refused(make_run: Ma
         on("warm", averaged, {"warm_start": True})
     with pytest.raises(CheckpointError, match=r"two/final: .*\(architecture\.gating was True, is now False\)"):
         on("gating", doc, {"gating": False})
+    with pytest.raises(CheckpointError, match=r"two/final: .*\(architecture\.integration was decoder, is now both\)"):
+        on("parts", doc | {"integration": "decoder"}, {"integration": "both"})
     assert on("sentences", doc, {"context_sentences": 1}).is_dir()
 
 
