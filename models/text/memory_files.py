@@ -56,29 +56,39 @@ def segments_of_tmx(file: IO[bytes], source: str, target: str) -> Iterator[Segme
         DataError: it is not TMX, or has units, but none in both languages.
     """
     seen, found = dict[str, None](), 0
+    parsed = etree.iterparse(file, ("start-ns", "start", "end"), resolve_entities=False, no_network=True)
     try:
-        for unit in _units(file):
+        for unit in _units(parsed):
             said = _variants(unit)
             seen |= dict.fromkeys(said)
             pair = Segment(_in(source, said), _in(target, said))
             if all(pair):
                 found += 1
                 yield pair
-    except etree.XMLSyntaxError as error:
-        raise DataError(f"is not TMX: {error}") from None
+    except etree.XMLSyntaxError:
+        raise DataError(f"is not TMX: {syntax_error(parsed)}") from None
     if seen and not found:
         raise DataError(
             f"has no unit in both {source} and {target}; the languages in it are {', '.join(islice(seen, _MOST_NAMED))}"
         )
 
 
-def _units(file: IO[bytes]) -> Iterator[Any]:
+def syntax_error(parser: Any) -> str:  # noqa: ANN401 - lxml has no types
+    """Say what XML a parser of lxml has refused, and where, in words of its own: lxml's may quote the file."""
+    found = next(iter(parser.error_log.filter_from_errors()), None)
+    if found is None:
+        return "it is empty"
+    reason = found.type_name.removeprefix("ERR_").replace("_", " ").lower()
+    return f"{reason}, line {found.line}, column {found.column}"
+
+
+def _units(parsed: Iterator[tuple[str, Any]]) -> Iterator[Any]:
     """Yield each unit, which is freed when the next one is requested."""
-    parsed = _elements(file)
-    _, root = next(parsed)
+    elements = _elements(parsed)
+    _, root = next(elements)
     if etree.QName(root).localname != "tmx":
         raise DataError("is not TMX: its root element is another one")
-    for event, element in parsed:
+    for event, element in elements:
         if event == "end" and etree.QName(element).localname == "tu":
             yield element
             element.clear()
@@ -86,10 +96,9 @@ def _units(file: IO[bytes]) -> Iterator[Any]:
                 del element.getparent()[0]
 
 
-def _elements(file: IO[bytes]) -> Iterator[tuple[str, Any]]:
+def _elements(parsed: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield the start and end events of elements."""
-    events = ("start-ns", "start", "end")
-    for event, found in etree.iterparse(file, events, resolve_entities=False, no_network=True):
+    for event, found in parsed:
         if event != "start-ns":
             yield event, found
         elif len(found[1]) > LONGEST_NAMESPACE:

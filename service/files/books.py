@@ -15,6 +15,7 @@ from zipfile import ZipFile
 
 from lxml import etree
 
+from models.text.memory_files import syntax_error
 from service.errors import InvalidInputError
 from service.files.messages import Page
 from service.files.packed import opened, read_parts, with_parts
@@ -155,7 +156,8 @@ def _list(archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - likewise
 
 
 def _tree(name: str, content: bytes) -> Any:  # noqa: ANN401 - likewise
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
     try:
-        return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
-    except (etree.XMLSyntaxError, ValueError) as error:
-        raise InvalidInputError(f"file: {name} is damaged: {error}") from None
+        return etree.fromstring(content, parser)
+    except etree.XMLSyntaxError:
+        raise InvalidInputError(f"file: {name} is damaged: {syntax_error(parser)}") from None

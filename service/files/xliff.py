@@ -75,7 +75,7 @@ def _root(content: bytes) -> _Element:
         raise InvalidInputError(f"file: has more than {MOST_TAGS} tags")
     try:
         root = root_of(content, strip_cdata=False)
-    except (etree.XMLSyntaxError, ValueError) as error:
+    except ValueError as error:
         raise InvalidInputError(f"file: is not XLIFF: {error}") from None
     own = root.getroottree().docinfo.internalDTD
     if own is not None and (own.entities() or own.elements()):

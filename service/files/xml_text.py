@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from lxml import etree
 
-from models.text.memory_files import LONGEST_NAMESPACE
+from models.text.memory_files import LONGEST_NAMESPACE, syntax_error
 
 _MOST_ATTRIBUTES: Final = 200
 """The most attributes of an element: listing or copying them takes lxml quadratic time."""
@@ -19,13 +19,16 @@ def root_of(content: bytes, **options: bool) -> Any:  # noqa: ANN401 - lxml has 
         options: further options of lxml's parser, besides those that keep it from resolving anything external.
 
     Raises:
-        etree.XMLSyntaxError, ValueError: it is damaged, or has an element with very many attributes, or a namespace
+        ValueError: it is not well-formed, or has an element with very many attributes, or a namespace
             with a long name, which would be repeated in each copy of an element.
     """
     parsed = etree.iterparse(BytesIO(content), ("start-ns",), resolve_entities=False, no_network=True, **options)
-    for _, (_, name) in parsed:
-        if len(name) > LONGEST_NAMESPACE:
-            raise ValueError(f"it has a namespace whose name is longer than {LONGEST_NAMESPACE} characters")
+    try:
+        for _, (_, name) in parsed:
+            if len(name) > LONGEST_NAMESPACE:
+                raise ValueError(f"it has a namespace whose name is longer than {LONGEST_NAMESPACE} characters")
+    except etree.XMLSyntaxError:
+        raise ValueError(syntax_error(parsed)) from None
     if any(len(element.attrib) > _MOST_ATTRIBUTES for element in parsed.root.iter("*")):
         raise ValueError(f"it has an element with more than {_MOST_ATTRIBUTES} attributes")
     return parsed.root

@@ -37,7 +37,7 @@ def parsed(name: str, content: bytes, suffix: str) -> _Element:
     """
     try:
         root = root_of(content, remove_comments=True, remove_pis=True)
-    except (etree.XMLSyntaxError, ValueError) as error:
+    except ValueError as error:
         raise InvalidInputError(f"file: {name} is damaged, or encrypted: {error}") from None
     if root.getroottree().docinfo.doctype:
         raise InvalidInputError(f"file: {name} is damaged: it has a DTD")

@@ -95,8 +95,9 @@ def test_old_and_named_spaces_are_read() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is not TMX: "),
-        (b"cat\tneko", "is not TMX: "),
+        (b"", "is not TMX: it is empty"),
+        (b"cat\tneko", "is not TMX: document empty, line 1, column 1"),
+        (b"<tmx>\n<b>cat</c>", "is not TMX: tag name mismatch, line 2, column 11"),
         (b"<html/>", "is not TMX: its root element is another one"),
         (tmx(unit(ja="猫", en="cat"))[:-20], "is not TMX: "),
         (f"<tmx xmlns:a='{'a' * 257}'/>".encode(), "has a namespace whose name is longer than 256 characters"),
