@@ -16,7 +16,7 @@ export async function showComparison({ asked, sentences }, signal) {
     if (kind === "sentence") alone.push(data);
     if (alone.length === sentences.length) break; // the others were not translated: somebody pressed Stop
   }
-  const rows = sentences.flatMap((sentence, i) => row(sentence, alone[i], asked.target_lang));
+  const rows = sentences.flatMap((sentence, i) => row(sentence, alone[i], asked));
   const count = `${rows.length} of ${sentences.length}`;
   table.caption.textContent = `${count} sentences are translated differently without the sentences before them.`;
   table.tHead.hidden = !rows.length;
@@ -24,13 +24,17 @@ export async function showComparison({ asked, sentences }, signal) {
   table.hidden = false;
 }
 
-function row(sentence, alone, language) {
+function row(sentence, alone, { source_lang, target_lang }) {
   if (sentence.translation === alone.translation) return [];
   const found = document.createElement("tr");
-  found.insertCell().textContent = sentence.source;
-  for (const runs of differences(sentence.translation, alone.translation, language))
-    found.insertCell().append(...runs.map(([text, isDifferent]) => (isDifferent ? emphasised(text) : text)));
+  addCell(found, source_lang, [sentence.source]);
+  for (const runs of differences(sentence.translation, alone.translation, target_lang))
+    addCell(found, target_lang, runs.map(([text, isDifferent]) => (isDifferent ? emphasised(text) : text)));
   return [found];
+}
+
+function addCell(row, lang, parts) {
+  Object.assign(row.insertCell(), { lang, dir: "auto" }).append(...parts);
 }
 
 function emphasised(text) {

@@ -124,7 +124,11 @@ async function remove({ id }) {
   forget(id);
 }
 
+/** Remove a line. If it has the focus, the focus goes to the next one, or else to the field for more files. */
 function forget(id) {
-  lines.get(id)?.remove();
+  const line = lines.get(id);
+  if (line?.contains(document.activeElement))
+    ((line.nextElementSibling ?? line.previousElementSibling)?.querySelector(".delete") ?? input).focus();
+  line?.remove();
   lines.delete(id);
 }

@@ -12,14 +12,15 @@ export function hideOrigin() {
 /** Show the source of the sentence in a span, and other translations that can replace it there. */
 export async function showOrigin(passage, sentence, span) {
   const { source, context_size: read } = sentence;
-  const origin = `${source} — translated with ${read} preceding ${read === 1 ? "sentence" : "sentences"}. `;
+  const { source_lang, target_lang } = passage.asked;
+  const origin = Object.assign(document.createElement("bdi"), { lang: source_lang, textContent: source });
   document.querySelector("#text .chosen")?.classList.remove("chosen");
   span.classList.add("chosen");
-  about.replaceChildren(origin);
+  about.replaceChildren(origin, ` — translated with ${read} preceding ${read === 1 ? "sentence" : "sentences"}. `);
   about.hidden = false;
   const texts = await translations(passage, sentence);
   if (!span.isConnected || !span.classList.contains("chosen")) return;
-  const others = document.createElement("span");
+  const others = Object.assign(document.createElement("div"), { lang: target_lang, dir: "auto" });
   about.append(others);
   offerOthers(others, texts, () => span.textContent, (text) => (span.textContent = text));
 }

@@ -17,11 +17,15 @@ export function install() {
     attempt(say);
   });
   panel.querySelector(".new").addEventListener("click", () => attempt(forget));
-  onModel(() => attempt(forget)); // a session stays with its model
+  onModel(({ source_lang }) => {
+    input.lang = source_lang;
+    attempt(forget); // a session stays with its model
+  });
 }
 
 /** Send the sentence that was written. One that fails stays in the field, to be sent again at the same position. */
 async function say() {
+  input.focus(); // for the next one: a button that is disabled loses the focus
   translate.disabled = input.readOnly = true;
   const mine = (current ??= begin());
   let session = null;
@@ -32,7 +36,7 @@ async function say() {
     const said = await sent(session);
     if (mine !== current) return;
     session.sentences++;
-    show(said, `${session.address}/sentences/${said.position}`);
+    show(said, session);
     input.value = "";
   } catch (problem) {
     if (mine !== current) return;
@@ -46,7 +50,8 @@ async function say() {
 async function begin() {
   const asked = { glossary: glossary(), alternatives: OFFERED, ...(await choice()) };
   const { session_id, next_position } = await answered("v1/sessions", asked);
-  return { address: `v1/sessions/${session_id}`, sentences: next_position };
+  const { source_lang, target_lang } = asked;
+  return { address: `v1/sessions/${session_id}`, sentences: next_position, source_lang, target_lang };
 }
 
 async function sent(session) {
@@ -60,11 +65,13 @@ async function sent(session) {
   }
 }
 
-function show(sentence, address) {
+function show(sentence, { address, source_lang, target_lang }) {
   const row = template.content.cloneNode(true).firstElementChild;
   const [source, target, others] = [".source", ".target", ".others"].map((part) => row.querySelector(part));
+  source.lang = source_lang;
+  target.lang = others.lang = target_lang;
   source.textContent = sentence.source;
-  const choose = offer(target, sentence.translation, address);
+  const choose = offer(target, sentence.translation, `${address}/sentences/${sentence.position}`);
   const draw = () => offerOthers(others, textsOf(sentence), () => target.textContent, choose);
   target.addEventListener("input", draw);
   others.addEventListener("mousedown", (press) => press.preventDefault()); // otherwise they would be gone before the click
@@ -82,7 +89,7 @@ function offer(target, translation, address) {
   target.addEventListener("keydown", (key) => {
     if (key.key === "Enter" && !key.isComposing) key.preventDefault(), target.blur();
   });
-  target.addEventListener("blur", () => correct(target.textContent.trim() || known));
+  target.addEventListener("blur", () => correct(written(target) || known));
   return correct;
 
   function correct(text) {
@@ -101,6 +108,11 @@ function offer(target, translation, address) {
     target.classList.remove("unsaved");
     known = corrected;
   }
+}
+
+/** What somebody has written, on one line: in `textContent`, pasted lines may have nothing between them. */
+function written(target) {
+  return target.innerText.trim().replace(/\s*\n\s*/g, " ");
 }
 
 async function forget() {

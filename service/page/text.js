@@ -1,7 +1,7 @@
 /** A text, translated as one document. */
 
 import { translated } from "./api.js";
-import { choice, glossary } from "./choice.js";
+import { choice, glossary, onModel } from "./choice.js";
 import { hideComparison, showComparison } from "./comparison.js";
 import { offerIn } from "./example.js";
 import { attempt } from "./notice.js";
@@ -24,6 +24,7 @@ export function install() {
     if (key.key === "Enter" && (key.ctrlKey || key.metaKey)) translate.click();
   });
   target.addEventListener("keydown", move);
+  onModel(({ source_lang }) => (source.lang = source_lang));
   offerIn(source);
 }
 
@@ -35,13 +36,19 @@ async function working(task) {
   try {
     await task(mine.signal);
   } finally {
-    if (work === mine) stop.hidden = true;
+    if (work === mine) hideStop();
   }
 }
 
+function hideStop() {
+  if (document.activeElement === stop) translate.focus(); // what is hidden loses the focus
+  stop.hidden = true;
+}
+
 async function show(signal) {
+  const asked = { text: source.value, glossary: glossary() };
   clear();
-  const asked = { text: source.value, glossary: glossary(), ...(await choice()) };
+  Object.assign(asked, await choice());
   if (signal.aborted) return;
   const mine = (passage = { asked, sentences: [] });
   target.lang = asked.target_lang;

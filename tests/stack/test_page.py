@@ -309,6 +309,27 @@ def test_keyboard_is_enough(page: Page, replica: Replica) -> None:
     expect(page.get_by_label("Next sentence")).to_be_visible()
 
 
+def test_focus_is_never_lost(page: Page, replica: Replica, tmp_path: Path) -> None:
+    """Whatever is disabled, hidden or deleted while it has the focus leaves it to what people need next."""
+    gate = tmp_path / "gate"
+    page.goto(replica.url)
+    translate(page, f"one.\nwait-for:{gate}")
+    page.get_by_role("button", name="Stop").press("Enter")
+    gate.touch()
+    expect(page.locator("#text").get_by_role("button", name="Translate")).to_be_focused()
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    page.get_by_label("Next sentence").fill("one.")
+    page.locator("#session").get_by_role("button", name="Translate").press("Enter")
+    expect(page.locator("#session .target")).to_have_text("ONE.")
+    expect(page.get_by_label("Next sentence")).to_be_focused()
+    page.get_by_role("tab", name="Files").click()
+    page.locator("#files input").set_input_files([FilePayload(name=f"{n}.txt", mimeType="", buffer=b"1") for n in "ab"])
+    for left in ("a.txt", None):
+        page.locator("#files li").first.get_by_role("button", name="Delete").press("Enter")
+        line = page.locator("#files li", has_text=left).get_by_role("button", name="Delete")
+        expect(page.locator("#files input") if left is None else line).to_be_focused()
+
+
 def test_narrow_window(page: Page, replica: Replica) -> None:
     """Nothing is wider than a phone's screen, not even a long address without spaces."""
     sentence = f"See https://example.org/{'x' * 100}"
@@ -347,8 +368,35 @@ def test_narrow_window_breaks_no_words(page: Page, replica: Replica) -> None:
     cells = page.locator(".differences td")
     lefts = "cells => new Set(cells.map((cell) => cell.getBoundingClientRect().left)).size"
     assert cells.evaluate_all(lefts) == 1
+    labels = "cells => cells.map((cell) => getComputedStyle(cell, '::before').content)"
+    assert cells.evaluate_all(labels) == ["none", '"with context"', '"alone"']
     page.set_viewport_size({"width": 800, "height": 640})
     assert cells.evaluate_all(lefts) == 3
+    assert set(cells.evaluate_all(labels)) == {"none"}
+
+
+def test_text_that_is_read_from_right_to_left(page: Page, replica: Replica) -> None:
+    """It begins at the right everywhere, whatever surrounds it, and the browser knows in which language it is."""
+    looks = "parts => parts.map((part) => [getComputedStyle(part).direction, part.closest('[lang]').lang])"
+    hebrew, source, target = "שלום.", ["rtl", "ja"], ["rtl", "en"]
+    page.goto(replica.url)
+    translate(page, f"one.\n{hebrew}")
+    page.get_by_role("button", name="Compare").click()
+    page.locator(".translation span").nth(1).click()
+    expect(page.locator(".about button")).to_have_count(3)
+    assert page.locator(".about bdi, .about button").evaluate_all(looks) == [source, target, target, target]
+    assert page.locator(".differences td").evaluate_all(looks) == [source, target, target]
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, hebrew)
+    cells = page.locator("#session").locator(".source, .target")
+    expect(cells).to_have_count(2)
+    assert cells.evaluate_all(looks) == [source, target]
+    rightmost = """cells => cells.map((cell) => {
+        const words = document.createRange();
+        words.selectNodeContents(cell);
+        return cell.getBoundingClientRect().right - words.getBoundingClientRect().right < 20;
+    })"""
+    assert cells.evaluate_all(rightmost) == [True, True]
 
 
 def test_window_without_colours_of_its_own(page: Page, replica: Replica) -> None:
@@ -379,9 +427,12 @@ def test_terms(page: Page, replica: Replica) -> None:
     """Terms apply to the next translation, with either equals sign; half a term is an error, and nothing is sent."""
     page.goto(replica.url)
     page.get_by_text("Terms", exact=True).click()
+    translate(page, "one.")
+    expect(page.locator(".translation")).to_have_text("ONE.")
     page.get_by_label("One term per line").fill("one")
     translate(page, "one two.")
     expect(page.get_by_role("alert")).to_contain_text("“one” is not a term")
+    expect(page.locator(".translation")).to_have_text("ONE.")
     page.get_by_label("One term per line").fill("one = seven\n")
     translate(page, "one two.")
     expect(page.locator(".translation")).to_have_text("SEVEN TWO.")
@@ -528,6 +579,22 @@ def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
     expect(targets).to_have_text(["THREE."])
     page.get_by_label("Languages").select_option(label="Japanese → English")
     expect(targets).to_have_count(0)
+
+
+def test_correction_of_several_lines(page: Page, replica: Replica) -> None:
+    """Lines that are pasted into a sentence become one, with a space between the words."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "one.")
+    target = page.locator("#session .target")
+    expect(target).to_have_text("ONE.")
+    target.focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text("Eins  und\n\nzwei.\n")
+    with page.expect_request("**/sentences/0") as saved:
+        target.press("Enter")
+    assert saved.value.post_data_json == {"translation": "Eins  und zwei."}
+    expect(target).to_have_text("Eins  und zwei.", use_inner_text=True)
 
 
 def test_another_translation_of_a_sentence_is_chosen(page: Page, replica: Replica) -> None:
