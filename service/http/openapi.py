@@ -40,6 +40,8 @@ TAGS: Final = [
     {"name": "operation", "description": "Probes, metrics, and the limits of this service."},
 ]
 
+_SERVERS: Final[list[dict[str, Any]]] = [{"url": ".", "description": "The service that this document is from."}]
+"""Relative to the document's own address, in which a proxy may put a path before the service's."""
 _HEADERS: Final[dict[str, Any]] = {
     "X-Request-ID": {
         "description": "The id of the request in the service's log: the request's own if valid, otherwise a new one.",
@@ -93,6 +95,7 @@ class DescribedAPI(FastAPI):
                     routes=self.routes,
                     tags=TAGS,
                     license_info={"name": "Apache 2.0", "identifier": "Apache-2.0"},
+                    servers=_SERVERS,
                 )
             )
         return self.openapi_schema

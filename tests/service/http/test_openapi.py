@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 
@@ -56,6 +57,13 @@ def test_every_operation_under_v1_asks_for_a_key(document: Schema) -> None:
         for operation in methods.values():
             assert ("security" in operation) == path.startswith("/v1/")
             assert ("401" in operation["responses"]) == path.startswith("/v1/")
+
+
+def test_paths_are_found_behind_a_proxy(document: Schema) -> None:
+    """A reader of the document, such as /docs, finds the paths below its own address, whatever precedes them there."""
+    (server,) = document["servers"]
+    assert urljoin("https://example.org/openapi.json", server["url"]) == "https://example.org/"
+    assert urljoin("https://example.org/mt/openapi.json", server["url"]) == "https://example.org/mt/"
 
 
 def test_header_fields_are_described(document: Schema) -> None:
