@@ -14,14 +14,14 @@ export async function showOrigin(passage, sentence, span) {
   const { source, context_size: read } = sentence;
   const { source_lang, target_lang } = passage.asked;
   const origin = Object.assign(document.createElement("bdi"), { lang: source_lang, textContent: source });
+  const others = Object.assign(document.createElement("div"), { lang: target_lang, dir: "auto" });
   document.querySelector("#text .chosen")?.classList.remove("chosen");
   span.classList.add("chosen");
-  about.replaceChildren(origin, ` — translated with ${read} preceding ${read === 1 ? "sentence" : "sentences"}. `);
+  const how = ` — translated with ${read} preceding ${read === 1 ? "sentence" : "sentences"}. `;
+  about.replaceChildren(origin, how, others);
   about.hidden = false;
   const texts = await translations(passage, sentence);
-  if (!span.isConnected || !span.classList.contains("chosen")) return;
-  const others = Object.assign(document.createElement("div"), { lang: target_lang, dir: "auto" });
-  about.append(others);
+  if (!others.isConnected) return; // another sentence was chosen, or this one again
   offerOthers(others, texts, () => span.textContent, (text) => (span.textContent = text));
 }
 

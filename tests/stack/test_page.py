@@ -241,6 +241,18 @@ def test_other_translation_is_chosen(page: Page, replica: Replica) -> None:
     expect(page.locator(".differences mark")).to_have_text(["[one.]"])  # compares the service's own translation
 
 
+def test_sentence_that_is_clicked_twice(page: Page, replica: Replica) -> None:
+    """A double click, which chooses a word, shows the other translations once; the first answer has no place left."""
+    page.goto(replica.url)
+    translate(page, "one.\ntwo.")
+    expect(page.get_by_role("button", name="Compare")).to_be_visible()
+    held = Held(page, "**/v1/documents")
+    page.locator(".translation span").nth(1).dblclick()
+    expect(page.locator(".about button")).to_have_count(3)
+    held.let_go(page)
+    expect(page.locator(".about button")).to_have_count(3)
+
+
 def test_other_translations_where_translations_are_read(page: Page, replica: Replica) -> None:
     """The sentence's translation in the document is always among them."""
     page.goto(replica.url)
