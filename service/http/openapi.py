@@ -130,12 +130,20 @@ def _of_no_route(kind: type[BaseModel]) -> dict[str, Any]:
 
 
 def _of_form(kind: type[Body]) -> dict[str, Any]:
-    """Return the schema of a form, which cannot hold null: a field without a value is left out."""
+    """Return the schema of a form, which cannot hold null: a field without a value is empty, or left out.
+
+    Swagger UI fills in each field by its example or default, or else with the word "string".
+    """
     schema = kind.model_json_schema()
-    for field in schema["properties"].values():
+    for name, field in schema["properties"].items():
         field.update(field.pop("anyOf", [{}])[0])
-        if field.get("default", ...) is None:
-            del field["default"]
+        if name in schema["required"]:
+            field["examples"] = [EXAMPLES[kind.__name__][name]]
+        elif field.get("default") is None:
+            field.pop("default", None)
+            if field["type"] == "string":
+                field["default"] = ""
+                del field["minLength"]
     return schema
 
 

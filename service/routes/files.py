@@ -50,8 +50,10 @@ router = APIRouter(prefix="/v1/files", tags=["files"])
 
 
 async def _sent(request: Request) -> FileForm:
+    """Return the form; an empty field counts as missing, since browsers send those that nobody has filled in."""
     members, upload = await file_of(request)
-    return body_of(FileForm, {"filename": upload.name} | members | {"file": upload.content})
+    filled = {name: value for name, value in members.items() if value != ""}
+    return body_of(FileForm, {"filename": upload.name} | filled | {"file": upload.content})
 
 
 async def _key(file_id: str, who: CallerDep) -> FileKey:

@@ -29,7 +29,7 @@ class FileForm(Body):
     `.xliff`, `.po`, `.json`, `.arb`, `.properties`, `.resx` or `.xml` (of Android)."""
     source_lang: Language
     target_lang: Language
-    filename: Annotated[FileName, Field(default_factory=str, examples=["a.docx"])]
+    filename: Annotated[FileName, Field(default_factory=str)]
     """The file's name. Its extension determines the format; folders before it are dropped.
 
     Default: the name under which the file is sent.
@@ -37,7 +37,7 @@ class FileForm(Body):
     model: ModelName | None = None
     strategy: Strategy = "direct"
     """How to translate, as for a document."""
-    beam_size: Annotated[int | None, Field(ge=1, le=MAX_BEAM), BeforeValidator(_digits)] = None
+    beam_size: Annotated[int | None, Field(ge=1, le=MAX_BEAM, examples=[4]), BeforeValidator(_digits)] = None
     """Number of hypotheses that the search keeps. Default: the model's own setting."""
     glossary: Text = ""
     """Terms to use in the translation, as for a document: one per line, source and target separated by a tab."""

@@ -226,11 +226,11 @@ def _docx(size: int) -> bytes:
         ({"strategy": "sentence"}, "A.\nB."),
         ({"model": "stand-in", "beam_size": "2"}, "A.\nB. [a.]"),
         ({"glossary": "b\tc\n\n"}, "A.\nC. [a.]"),
-        ({"glossary": ""}, "A.\nB. [a.]"),
+        (dict.fromkeys(("filename", "model", "strategy", "beam_size", "glossary", "memory"), ""), "A.\nB. [a.]"),
     ],
 )
 def test_how_it_is_translated(client: httpx.Client, fields: dict[str, str], expected: str) -> None:
-    """Options work as for documents."""
+    """Options work as for documents; an empty one counts as missing."""
     assert fetched(client, sent(client, "a.\nb.", **fields)).decode() == expected
 
 
@@ -250,7 +250,7 @@ def test_how_it_is_translated(client: httpx.Client, fields: dict[str, str], expe
         ("a", "a.txt", {"glossary": "b\t"}, 422, "glossary: entry 0, target"),
         ("a", "a.txt", {"glossary": "a\ta\nb\tb\nc\tc"}, 422, "more than 2 terms"),
         ("a", "a.txt", {"style": "x"}, 422, "unknown member"),
-        ("a", "a.txt", {"filename": ""}, 422, "filename"),
+        ("a", "a.txt", {"source_lang": ""}, 422, "source_lang: Field required"),
         ("a", "a.txt", {"filename": "a.txt/"}, 422, "filename: String should have at least 1 character"),
         ("か。" * 21, "a.txt", {}, 422, "more than 20 sentences"),
     ],

@@ -88,6 +88,14 @@ def test_every_schema_has_an_example_that_fits(document: Schema) -> None:
         assert document["components"]["schemas"][name]["examples"] == [example]
 
 
+def test_form_can_be_sent_as_it_is_filled_in(document: Schema) -> None:
+    """Swagger UI fills in examples, or defaults, or else "string" as the model: only these leave the file its name."""
+    fields = document["components"]["schemas"]["FileForm"]["properties"]
+    filled = {name: field.get("examples", [field.get("default")])[0] for name, field in fields.items()}
+    assert None not in filled.values()
+    assert (filled["source_lang"], filled["target_lang"], filled["filename"], filled["model"]) == ("ja", "en", "", "")
+
+
 def test_events_of_a_document_are_described(document: Schema) -> None:
     """A document may be sent as events, whose schemas are included."""
     answer = document["paths"]["/v1/documents"]["post"]["responses"]["200"]
