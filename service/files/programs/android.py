@@ -85,11 +85,12 @@ class _Text(ABC):
     is_text: bool
     """Whether it is meant for people."""
 
-    def __init__(self, place: Place, content: str, page: Page, *, has_tags: bool) -> None:
+    def __init__(self, place: Place, content: str, pieces: Sequence[re.Match[str]], page: Page) -> None:
         self.place = place
         self._before, self._content, self._after = edges_of(content)
         self._page = page
-        self._escapes = Escapes(self._content, has_tags=has_tags)
+        without_tags = "".join(piece[0] for piece in pieces if piece["name"] is None and piece["apart"] is None)
+        self._escapes = Escapes(without_tags, is_styled=any(map(_is_style, pieces)))
 
     def written(self, translation: str) -> str:
         """Return the content with a translation of `html`."""
@@ -104,7 +105,7 @@ class _Plain(_Text):
     """A text without tags."""
 
     def __init__(self, place: Place, content: str, pieces: Sequence[re.Match[str]], page: Page) -> None:
-        super().__init__(place, content, page, has_tags=False)
+        super().__init__(place, content, pieces, page)
         said = self._escapes.read("".join(map(_characters, pieces)))
         self._start, self._words, self._end = edges_of(said)
         self.html = page.html_of(self._words)
@@ -120,7 +121,7 @@ class _Tagged(_Text):
     """A text with tags; those that are Android's own, with a prefix, are around what is for programs."""
 
     def __init__(self, place: Place, content: str, pieces: Sequence[re.Match[str]], page: Page) -> None:
-        super().__init__(place, content, page, has_tags=True)
+        super().__init__(place, content, pieces, page)
         self._kept = list[_Kept]()
         self.html = "".join(self._read(pieces))
         self.is_text = has_words(self.html)
@@ -128,6 +129,8 @@ class _Tagged(_Text):
     def _read(self, pieces: Sequence[re.Match[str]]) -> Iterator[str]:
         opened, kept_whole, depth = list[int](), "", 0
         for piece in pieces:
+            if _is_style(piece):
+                self._escapes.end_quotes()
             if kept_whole or _is_kept_whole(piece):
                 kept_whole += piece[0]
                 depth += 0 if piece["name"] is None or piece[0].endswith("/>") else -1 if piece["closes"] else 1
@@ -177,6 +180,10 @@ _NOTHING: Final = _Kept("")
 
 def _is_kept_whole(piece: re.Match[str]) -> bool:
     return piece["name"] is not None and ":" in piece["name"]
+
+
+def _is_style(piece: re.Match[str]) -> bool:
+    return piece["name"] is not None and ":" not in piece["name"]
 
 
 def _characters(piece: re.Match[str]) -> str:

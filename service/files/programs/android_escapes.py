@@ -23,22 +23,25 @@ _REFERS: Final = frozenset("@?")
 class Escapes:
     """The way in which one text is written."""
 
-    def __init__(self, content: str, *, has_tags: bool) -> None:
-        self._are_quoted = not has_tags and _IN_QUOTES.fullmatch(content) is not None
+    def __init__(self, content: str, *, is_styled: bool) -> None:
+        self._are_quoted = not is_styled and _IN_QUOTES.fullmatch(content) is not None
         """Whether quotation marks are around the text, in which white space and apostrophes need no escape."""
         layout = None if self._are_quoted else _LINE_FOR_LINE.search(content)
         self._between = layout["between"] if layout else ""
         self._is_in_quotes = False
 
     def read(self, written: str) -> str:
-        """Return what a piece of the text says, which begins without quotation marks: they end at a tag.
+        """Return what the next piece of the text says.
 
         Raises:
             ValueError: it has an escape that is none, or only half of a character.
         """
-        self._is_in_quotes = False
         said = "".join(map(self._said, _ESCAPE.finditer(written)))
         return said.encode("utf-16", "surrogatepass").decode("utf-16")
+
+    def end_quotes(self) -> None:
+        """Begin without quotation marks, as after a tag that says how words look."""
+        self._is_in_quotes = False
 
     def written(self, said: str) -> str:
         """Write a piece of a text, without the quotation marks around all of it."""

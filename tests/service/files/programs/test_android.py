@@ -65,6 +65,9 @@ def read(content: str) -> str:
         ("x <!-- y -->\n z", "X <!-- y --> Z"),
         ("<b>it\\'s x</b>\\n\n   y", "<b>it\\'s X</b>\\n\n   Y"),
         ('"<b>x</b>"  y', "<b>X</b> \\u0020Y"),
+        ('"x  <xliff:g>y</xliff:g>  it\'s y"', '"X  <xliff:g>y</xliff:g>  it\'s Y"'),
+        ('"x <!-- y -->  z"', '"X <!-- y -->  Z"'),
+        ('x "y <xliff:g>y</xliff:g>  z"', "X Y <xliff:g>y</xliff:g> \\u0020Z"),
         ('x <xliff:g id="y" example="z">z</xliff:g>', 'X <xliff:g id="y" example="z">z</xliff:g>'),
         ("x <xliff:g>y <xliff:g>z</xliff:g><b/></xliff:g> y", "X <xliff:g>y <xliff:g>z</xliff:g><b/></xliff:g> Y"),
         ("<![CDATA[x & <b>it\\'s y</b>]]>", "<![CDATA[X & <b>it\\'s Y</b>]]>"),
@@ -224,6 +227,7 @@ def test_android_reads_what_is_written(tmp_path: Path) -> None:
         ),
         *("<b>x</b>  <i> it\\'s y</i>", "x <xliff:g>y</xliff:g> z", "<![CDATA[<b>x</b> & it\\'s y]]>", "x &lt; y\\\\n"),
         *('x "  y" z', '"<b>x</b>"  y', "x\\ty\\q %1$d%%"),
+        *('"x  <xliff:g>y\'s</xliff:g>  it\'s y"', 'x "y <xliff:g>%s</xliff:g>  z"', '"x <!-- y -->  it\'s z"'),
     ]
     file = "".join(f'<string name="a{number}">{content}</string>' for number, content in enumerate(contents))
     dumped = [
