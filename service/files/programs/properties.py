@@ -4,7 +4,7 @@ Only values are translated; everything else stays the same, byte for byte.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from service.errors import InvalidInputError
@@ -38,8 +38,10 @@ _FIRST: Final = frozenset(" =:")
 """Characters that would belong to what is before a value, if it began with them."""
 _LINE_FOR_LINE: Final = re.compile(rf"\\n(?P<between>\\{_END}[ \t\f]*+)")
 """A line break of a text where its line in the file ends as well."""
-_ARGUMENT: Final = re.compile(r"\{[0-9]{1,3}[,}]")
+_ARGUMENT: Final = re.compile(r"(\{[0-9]{1,3}(?:,(?:[^{}]++|\{[^{}]*+\})*+)?\})")
 """A placeholder of MessageFormat: in a text with one, '' stands for an apostrophe, and '{' for a brace."""
+_QUOTED: Final = re.compile(r"'(?:'|([{}]|\{[^'{}]*+\})')")
+_SYNTAX: Final = frozenset("'{}")
 _IN_WORD: Final = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
 _IN_WORD_TWICE: Final = re.compile(r"(?<=[^\W\d_])''(?=[^\W\d_])")
 
@@ -84,7 +86,7 @@ def _texts(text: str) -> Iterator["_Text"]:
     values = [found for found in _ENTRY.finditer(text) if found["value"]]
     check_number(len(values))
     said = [_unescaped(found) for found in values]
-    is_quoted = not any(_ARGUMENT.search(each) and _IN_WORD.search(each) for each in said)
+    is_quoted = not any(_ARGUMENT.search(each) and _IN_WORD.search(_ARGUMENT.sub(" ", each)) for each in said)
     for found, value in zip(values, said, strict=True):
         if is_text(value.strip()) and not _FOR_PROGRAMS.search(found["name"]):
             yield _Text(found, value, is_quoted=is_quoted)
@@ -99,9 +101,9 @@ class _Text:
         self._between = layout["between"] if layout else ""
         self._before, words, self._after = edges_of(said)
         self._is_quoted = (is_quoted and bool(_ARGUMENT.search(said))) or bool(_IN_WORD_TWICE.search(said))
-        self._has_quotes = self._is_quoted and "'" in words.replace("''", "")
-        is_simple = self._is_quoted and not self._has_quotes
-        self._keyed = keyed(words.replace("''", "'") if is_simple else words)
+        read = _without_quotes(words) if self._is_quoted else words
+        self._has_quotes = read is None
+        self._keyed = keyed(words if read is None else read)
         self.words = self._keyed.words
         """The words to translate."""
 
@@ -109,14 +111,32 @@ class _Text:
         """Return the value with other words."""
         said = self._keyed.marked(words)
         if self._has_quotes:  # which of a translation's are such quotes, only their places say
-            said = _IN_WORD.sub("''", said)
+            said = _outside_arguments(said, lambda part: _IN_WORD.sub("''", part))
         elif self._is_quoted:
-            said = said.replace("'", "''")
+            said = _outside_arguments(said, _with_quotes)
         first, *others = (line.translate(_ESCAPED) for line in f"{self._before}{said}{self._after}".split("\n"))
         lines = [f"\\{first}" if first[:1] in _FIRST else first]
         for line in others:
             lines += [r"\n", *([self._between, "\\" * line.startswith(" ")] if line and self._between else []), line]
         return "".join(lines)
+
+
+def _without_quotes(said: str) -> str | None:
+    """Return what a text says to MessageFormat; None if it has quotes around more than braces and what is in them."""
+    others = [_QUOTED.sub("", part) for part in _ARGUMENT.split(said)[::2]]
+    read = _outside_arguments(said, lambda part: _QUOTED.sub(lambda quoted: quoted[1] or "'", part))
+    is_clear = all(map(_SYNTAX.isdisjoint, others)) and _ARGUMENT.findall(read) == _ARGUMENT.findall(said)
+    return read if is_clear else None
+
+
+def _with_quotes(said: str) -> str:
+    return re.sub(r"[{}]++", r"'\g<0>'", said.replace("'", "''"))
+
+
+def _outside_arguments(said: str, change: Callable[[str], str]) -> str:
+    parts = _ARGUMENT.split(said)
+    parts[::2] = map(change, parts[::2])
+    return "".join(parts)
 
 
 def _unescaped(found: re.Match[str]) -> str:

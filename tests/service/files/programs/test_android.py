@@ -227,7 +227,7 @@ def test_android_reads_what_is_written(tmp_path: Path) -> None:
         ),
         *("<b>x</b>  <i> it\\'s y</i>", "x <xliff:g>y</xliff:g> z", "<![CDATA[<b>x</b> & it\\'s y]]>", "x &lt; y\\\\n"),
         *('x "  y" z', '"<b>x</b>"  y', "x\\ty\\q %1$d%%"),
-        *('"x  <xliff:g>y\'s</xliff:g>  it\'s y"', 'x "y <xliff:g>%s</xliff:g>  z"', '"x <!-- y -->  it\'s z"'),
+        *("\"x  <xliff:g>y's</xliff:g>  it's y\"", 'x "y <xliff:g>%s</xliff:g>  z"', '"x <!-- y -->  it\'s z"'),
     ]
     file = "".join(f'<string name="a{number}">{content}</string>' for number, content in enumerate(contents))
     dumped = [

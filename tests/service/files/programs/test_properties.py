@@ -109,7 +109,17 @@ def test_escaped_letters_are_read() -> None:
         ("{0} x", "{0} x", "n'est {0}", "n''est {0}"),
         ("x", "x", "n'est", "n'est"),
         ("isn''t", "isn't", "n'est", "n''est"),
-        ("'{'x'}' isn''t {0}", "'{'x'}' isn''t {0}", "n'est '{'x'}' {0}", "n''est '{'x'}' {0}"),
+        ("'{'x'}' isn''t {0}", "{x} isn't {0}", "n'est {x} {0} '", "n''est '{'x'}' {0} ''"),
+        ("'{x}' y {0,time,h 'x'}", "{x} y {0,time,h 'x'}", "n'est {x} {0,time,h 'x'}", "n''est '{'x'}' {0,time,h 'x'}"),
+        ("isn''t '{' {0}", "isn't { {0}", "n'est '{' {0}", "n''est '''{''' {0}"),
+        ("'x' isn''t {0}", "'x' isn''t {0}", "n'est 'x' {0}", "n''est 'x' {0}"),
+        (
+            "x '{0}' {0,date,d'x'M}",
+            "x '{0}' {0,date,d'x'M}",
+            "n'est '{0}' {0,date,d'x'M}",
+            "n''est '{0}' {0,date,d'x'M}",
+        ),
+        ("x '{'0'}' {1}", "x '{'0'}' {1}", "n'est '{'0'}' {1}", "n''est '{'0'}' {1}"),
         ("{0} isn't x", "{0} isn't x", "n'est {0}", "n'est {0}"),
     ],
 )
