@@ -1,21 +1,25 @@
 """Join the separate texts of a program's file into one page of HTML, and take the translated page apart again.
 
-A text with well-formed tags is taken as HTML; in any other text, tags are ordinary characters.
+A text with well-formed tags is taken as HTML, as is one that begins as labels of Swing in HTML do, in which hardly
+anybody closes anything; in any other text, tags are ordinary characters.
 """
 
 import hashlib
 import html
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from service.texts.tagged import is_block
-from service.texts.tags import Kind, html_tags
+from service.texts.tags import Kind, Token, html_tags
 
 _WITHOUT_TAGS: Final = frozenset(
     ("iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp")
 )
 """Elements of HTML in which tags are not recognised."""
+_READ_AS_A_WHOLE: Final = ("code", "kbd", "math", "pre", "ruby", "samp", "svg", "textarea", "tt", "var")
+"""Elements that would go on in the next text if they were not closed."""
 _NUMBER: Final = re.compile(r"(</?)(?=\d)")
 """The beginning of tags whose names are numbers, as in React (`<0>…</0>`) but not in HTML."""
 _LETTER: Final = "t-"
@@ -31,6 +35,7 @@ _LINE_BESIDE_TAGS: Final = re.compile(rf"(?<![\r\n])(?=[\r\n]++(?![ \t]))|{_PART
 _OF_ICU: Final = re.compile(r"\{\s*+\w++\s*+,\s*+(?:choice|plural|select|selectordinal)\s*+,")
 _AND: Final = "&amp;"
 _COMMENT: Final = re.compile(r"<!--[^<]*-->")
+_DEEPER: Final = {Kind.OPENS: 1, Kind.CLOSES: -1}
 _NEXT: Final = "<hr>"
 """Stands for what follows a text, into which an unclosed tag would go on."""
 
@@ -90,11 +95,26 @@ def _lettered(text: str) -> str:
 
 
 def _is_html(text: str) -> bool:
-    """Return whether a text has tags, and all of them are closed, so that none goes on in the next text."""
+    """Return whether a text's tags are read as such; none goes on in the next text."""
     if "<" not in text or _LETTERED.search(text) or _OF_ICU.search(text):
         return False
+    tokens = list(html_tags(_lettered(text) + _NEXT))
+    return _is_label(tokens) or _is_closed(tokens)
+
+
+def _is_label(tokens: Sequence[Token]) -> bool:
+    """Return whether a text is HTML to Swing."""
+    still_open = Counter[str]()
+    for token in tokens:
+        still_open[token.name] = max(0, still_open[token.name] + _DEEPER.get(token.kind, 0))
+    is_whole = tokens[-1].raw == _NEXT and not any(still_open[name] for name in _READ_AS_A_WHOLE)
+    return is_whole and tokens[0].raw.lower() == "<html>"
+
+
+def _is_closed(tokens: Iterable[Token]) -> bool:
+    """Return whether all tags are closed."""
     opened = list[str]()
-    for token in html_tags(_lettered(text) + _NEXT):
+    for token in tokens:
         is_tag = token.kind is not Kind.TEXT
         is_comment = _COMMENT.fullmatch(token.raw) is not None
         if "<" in token.raw[is_tag:] or token.name in _WITHOUT_TAGS or (token.kind is Kind.APART and not is_comment):

@@ -136,6 +136,25 @@ def test_apostrophes_of_a_file() -> None:
     assert with_translation(content, said) == b"a=isn't {0}\nb={1} n'est"
 
 
+@pytest.mark.parametrize(
+    ("value", "is_html"),
+    [
+        ('<html><b>x<br><font size="-2">y</b><p>z', True),
+        ("<HTML><style>p { x }</style><p>x<code>x</code>", True),
+        ("<html>x</html>", True),
+        ("<html>x <code>y", False),
+        ("<html></pre>x <pre>y", False),
+        ("<html>x <b", False),
+        ("<html><style>x", False),
+        ('<font size="-2">x', False),
+    ],
+)
+def test_labels_of_swing_are_html(value: str, is_html: bool) -> None:
+    """Although hardly anybody closes their tags; but none goes on in the next text."""
+    assert (read(f"a={value}") == html_of(f"a={value}".encode())) is is_html
+    assert texts(f"a={value}\nb=x")[1:] == ["x"]
+
+
 def test_choices_are_no_parts() -> None:
     """A sentence stays one whatever number is in it."""
     value = "x {0,choice,0#none|1#one|1<{0,number,integer} files} y"
