@@ -52,10 +52,12 @@ HASHTAG: Final = r"(?<![A-Za-z0-9&\#/]) \# (?![0-9_]) [A-Za-z0-9_À-ÖØ-öø-ɏ
 _TEN: Final = rf"(?<![0-9.,]) 10 {_SUP.format('[-+−–]?[0-9]{1,3}')}"
 POWER: Final = rf"(?: {_TEN} | (?: [0-9０-９][ ]?+ | [十百千万億/／] ) {_UNIT} {_SUP.format('[23]')} (?![A-Za-z]) )"
 """What HTML has for 10⁶ and km²; other raised numbers may be those of notes."""
+_FORM: Final = r"[-+0\#',]*+ (?:\*|[0-9]*+) (?:\.(?:\*|[0-9]++))? (?:ll?|hh?|[jLtz])?"
+"""Between the % and the last letter of a placeholder of printf."""
 PLACEHOLDER: Final = (
     rf"""
-      {HASHTAG} |
-      (?<![0-9.,]) [0-9]++ (?:[.,][0-9]++)*+ [⁻{RAISED}]++ (?!\w)                              # 10⁶
+      {HASHTAG}
+    | (?<![0-9.,]) [0-9]++ (?:[.,][0-9]++)*+ [⁻{RAISED}]++ (?!\w)                              # 10⁶
     | {_TEN}                                                                                # 10<sup>6</sup>
     | (?<![0-9]) (?:[0-9]++[ ]?+)?+ [{_FRACTIONS}]                                            # 1½
     | (?: (?<![十百千万億.,．，0-9０-９]) [0-9０-９]++ (?:[.,．，][0-9０-９]++)*+ [ ]?+             # 25㎢ 25 km²
@@ -79,9 +81,16 @@ PLACEHOLDER: Final = (
     | \{\\ [^{}\n]{1,80}+ \}                                                        # {\an8}, of subtitles
     | (?<![0-9]) % [A-Za-z_][A-Za-z0-9_.-]++ % (?![A-Za-z0-9])                        # %name%
     | (?<![0-9]) %% [A-Za-z_][A-Za-z0-9_.-]++ %% (?![A-Za-z0-9])                      # %%name%%
-    | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#']*+ [0-9]*+ (?:\.[0-9]++)?
-      (?:ll?|h|z)?+ [sdifnuxXcrgeq@] (?![A-Za-z])                                 # %s %d %(name)s %1$s %.2f
-    | (?<![^\s("'\[|\u0080-\U0010ffff]) : [a-z][a-z0-9_]{1,40}+ :?+ (?![A-Za-z0-9:])      # :name, of Laravel; :smile:
+    | """
+    rf"""
+      % (?: \([A-Za-z_][A-Za-z0-9_]*+\) | [0-9]++\$ ) {_FORM} (?:[A-Za-z]|@(?![A-Za-z_]))   # %(name)s %1$s
+    | % {_FORM} [sdifnuxXcrgeq@] (?![A-Za-z])                                         # %s %d %.2f %-*s
+    | (?<![0-9]) % {_FORM} (?: [A-Za-z@] (?![A-Za-z0-9])                              # %H:%M, but not 50%a
+      | [sdu] (?=[A-Z]) | [df] (?=(?:[hmsx]|ms|p[tx])(?![A-Za-z]))                         # %sBE %dx%d %.1fs
+      | (?:<|&lt;) PRI[A-Za-z0-9]++ (?:>|&gt;) )                                              # %<PRIu32>
+    | """
+    r"""
+      (?<![^\s("'\[|\u0080-\U0010ffff]) : [a-z][a-z0-9_]{1,40}+ :?+ (?![A-Za-z0-9:])      # :name, of Laravel; :smile:
     | (?<![A-Za-z0-9$\\]) \$ (?=[^\s$] [^$\n]{0,120}? [\\^_=])                     # $x^2$, of TeX
       [^$\n\U000f0000-\U0010ffff]{3,200}+ (?<!\s) \$ (?![A-Za-z0-9$])
     | (?: (?<![A-Za-z]) US )?+ [$¥￥€£] [ ]?+ [0-9０-９]++ (?: [.,．，] [0-9０-９]++ )*+   # $5.99, but not $2 million

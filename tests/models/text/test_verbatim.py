@@ -56,7 +56,7 @@ def japanese() -> Spelling:
         "{n, plural, =0{none} other{{n} items of {all}}}",
         *("{n, number}", "{ day , date , ::yMMMd }", "{0,number,#.##}", "{t, time, short}"),
         *("{$NAME}", "{'@'}", "@:name", "@.upper:name.of.text", "@:{'name'}", '$t(name.of, {"count": 2})', "$NAME$"),
-        *("%%", "%n", "%1", "%L2", "%'d"),
+        *("%%", "%n", "%1", "%L2", "%'d", "%-*s", "%.*s", "%p", "%jd", "%<PRIu32>", "%&lt;PRIuMAX&gt;"),
         *("{% if user.name %}", "{%- endif -%}", "{% a 5 % 2 %}", "%#@files@", "%1$#@files@"),
         *("{n, number}", "{day,date,short}", "{n, number, ::currency/USD}", "{{{name}}}"),
         *("[1,19]", "]1,Inf[", ":name", ":smile:", "$x^2 + y$", "$a_1 = b_2$"),

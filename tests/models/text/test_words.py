@@ -1,8 +1,10 @@
 """Whether a text has words to translate."""
 
+import re
+
 import pytest
 
-from models.text.words import has_words
+from models.text.words import PLACEHOLDER, has_words
 
 
 @pytest.mark.parametrize(
@@ -14,6 +16,7 @@ from models.text.words import has_words
         *("<br/>", "</p>", '<g id="1" >', "<i class='b'>", "<img src=a.png />", "&nbsp;", "&#x41;&amp;"),
         *("{name}", "{{ user.name }}", "${name}", "{}", "%{count}", "{0}", "%s", "%1$s: %d", "%(name)s", "%.2f %"),
         *("{% include a.html %}", "{%- endif -%}", "%#@files@"),
+        *("%-*s: %.*s", "%04lo %td", "%p - %<PRIuMAX>", "%1$tY %1$@", "%H:%M:%S, %-e %B"),
         *("{n, number}", "{{{name}}}", ":name", "[20,*]", "$x^2$"),
         *("@name", "@name @other."),
         *("`make demo`", "``make demo``", "![](a/b.png)", "[![](https://a.b/c.svg)](https://d.e)"),
@@ -42,6 +45,7 @@ def test_what_has_no_words(text: str) -> None:
             "R&D; etc",
         ),
         *("{彼}", "{two words}", "{a", "x{name}", "Hello, {name}!", "100%sure", "50 % des", "5%de", "%は", "%s files"),
+        *("50%B", "%name", "%sWARNING", "%di", "%dday"),
         *("a:name", "10:am", ":-D", "$5 = 500 yen and $6", "$5=a, $10", "{n, numbers}"),
         *("`make demo` ends", "``quoted''", "`a", "![a](b.png)"),
     ],
@@ -49,6 +53,21 @@ def test_what_has_no_words(text: str) -> None:
 def test_what_has_words(text: str) -> None:
     """It has letters outside those, or in something that only looks like one."""
     assert has_words(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("%dx%dpx", ["%d", "%d"]),
+        ("%.1fs or %dms", ["%.1f", "%d"]),
+        ("%sWARNING: UTF-%sBE", ["%s", "%s"]),
+        ("%1$dminutes, %(name)sx", ["%1$d", "%(name)s"]),
+        ("%day %sort %user 50%off", []),
+    ],
+)
+def test_placeholders_before_letters(text: str, there: list[str]) -> None:
+    """Units and words in capitals may follow; other letters make it a word of its own."""
+    assert [found[0] for found in re.finditer(PLACEHOLDER, text, re.VERBOSE | re.ASCII)] == there
 
 
 @pytest.mark.parametrize(
