@@ -29,8 +29,8 @@ _BRACKETED = re.compile(r"\s*(?:（[^（）]*[。．！？]）|\((?:(?=[^()]*\s)
 """A sentence in brackets, which the library attaches to the next one; but not (U.S.), which is one word."""
 _WITHIN_WORD = re.compile(r"[/\\,;:]|[A-Z]{2,}(?![a-z])|[A-Z][a-z0-9]*+(?:[A-Z]\w*+|\()", re.ASCII)
 """What continues a word right after a full stop: a/../b, System.IO, Console.WriteLine; but not I said so.He went."""
-_WORD_BEGUN = re.compile(r"(?:^|[\s*\"'“‘«„(\[/])\.{1,2}$")
-"""A full stop with nothing before it, as in .NET, ./a, ../a or *.*, ends no sentence."""
+_WORD_BEGUN = re.compile(r"(?:^|[\s*\"'“‘«„(\[/]|(?<![0-9])%[-*0-9]*+)\.{1,2}$")
+"""A full stop with nothing before it, as in .NET, ./a, ../a, *.* or %.*s, ends no sentence."""
 _SIGN_QUOTED = re.compile(r"(?:^|[\s(])[\"'“‘«„][.!?…]{1,3}[\"'”’»“]\s*$")
 """A quoted punctuation mark ends no sentence: press '?' for help."""
 _ATTRIBUTION = re.compile(r"[—–-]\s?[^\W\d_]")

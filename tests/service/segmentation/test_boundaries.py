@@ -73,6 +73,7 @@ def sentences(line: str, language: str, longest: int = 100) -> list[str]:
         ("ru", "«Привет!» — сказал он. |— Да! — сказала она. |— Нет. |Ушёл… |Потом."),
         ("xx", "An unknown language. |It has full stops."),
         ("en", "Use ASP.NET, Node.JS or .NET here. |Call Console.WriteLine(x) or Math.Max(a, b). |Run '../a.sh'!"),
+        ("en", "Field '%.*s' has %-5.*f of it. |It is up 5%. |Done."),
         ("en", "Look in './Lib', a/../B and ./C; then cd ..; ls. |I said so.|He went. |Done."),
         ("ja", "ASP.NETと.NETを使う。|System.IOも使う。"),
         ("en", "We met Ms. Lee and Mx. Hill at 7 p.m. ET on 3 May. |At 5 p.m. |He left."),
