@@ -67,6 +67,7 @@ _XLIFF: Final = Kind(
     say_language=xliff.with_language,
 )
 _JSON: Final = Kind("application/json", HTML, read=json_texts.html_of, write=json_texts.with_translation)
+_RESX: Final = Kind("application/xml", HTML, read=resx.html_of, write=resx.with_translation)
 KINDS: Final = {
     ".txt": Kind("text/plain; charset=utf-8", wrapped=True),
     ".md": Kind("text/markdown; charset=utf-8", wrapped=True),
@@ -90,7 +91,8 @@ KINDS: Final = {
     ".json": _JSON,
     ".arb": _JSON,
     ".properties": Kind("text/x-java-properties", HTML, read=properties.html_of, write=properties.with_translation),
-    ".resx": Kind("application/xml", HTML, read=resx.html_of, write=resx.with_translation),
+    ".resx": _RESX,
+    ".resw": _RESX,
     ".xml": Kind("application/xml", HTML, read=android.html_of, write=android.with_translation),
     ".epub": Kind("application/epub+zip", books.MARKUP, packed=True, read=books.html_of, write=books.with_translation),
 }

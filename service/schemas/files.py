@@ -26,7 +26,7 @@ class FileForm(Body):
 
     file: bytes
     """Text, Markdown, `.srt`, `.vtt`, `.ass`, `.ssa`, HTML, `.docx`, `.odt`, `.pptx`, `.odp`, `.xlsx`, `.ods`, `.epub`,
-    `.xliff`, `.po`, `.json`, `.arb`, `.properties`, `.resx` or `.xml` (of Android)."""
+    `.xliff`, `.po`, `.json`, `.arb`, `.properties`, `.resx`, `.resw` or `.xml` (of Android)."""
     source_lang: Language
     target_lang: Language
     filename: Annotated[FileName, Field(default_factory=str)]

@@ -1,4 +1,4 @@
-"""Read the texts of .NET programs (.resx) as HTML, and write translations in place.
+"""Read the texts of .NET programs (.resx, and .resw, as WinUI has it) as HTML, and write translations in place.
 
 Everything else, such as the places and sizes of buttons, stays the same, byte for byte.
 """
@@ -18,12 +18,13 @@ _PATHS: Final = frozenset(((_ROOT, "data", "value"),))
 _NO_TEXT: Final = ("mimetype", "type")
 """Attributes of values that are pictures, sizes or whatever else is not a string."""
 _FOR_PROGRAMS: Final = re.compile(
-    r">>.*|.*\.(?:Anchor|AutoSize|ClientSize|Dock|Enabled|Font|Height|Icon|Image|ImageAlign|ImageIndex|ImageKey|ImeMode"
-    r"|Language|Localizable|Location|Margin|MaximumSize|MinimumSize|Name|Padding|Parent|RightToLeft|ShortcutKeys|Size"
-    r"|TabIndex|TextAlign|Type|Visible|Width|ZOrder)",
+    r">>.*|.*\.(?:AccessKey|Anchor|AutoSize|ClientSize|Dock|Enabled|FlowDirection|Font|FontFamily|Height|Icon|Image"
+    r"|ImageAlign|ImageIndex|ImageKey|ImeMode|Language|Localizable|Location|Margin|MaximumSize|MinimumSize"
+    r"|(?<!AutomationProperties\.)Name|Padding|Parent|RightToLeft|ShortcutKeys|Size|TabIndex|TextAlign|Type|Visible|Width"
+    r"|ZOrder)",
     re.DOTALL,
 )
-"""Names by which Windows Forms keeps properties that nobody reads."""
+"""Names by which Windows Forms and WinUI keep properties that nobody reads; what is read aloud is a text."""
 
 
 def html_of(content: bytes) -> str:
@@ -47,7 +48,9 @@ def with_translation(content: bytes, translation: str) -> bytes:
 def _read(content: bytes) -> XmlPlaces:
     file = XmlPlaces(content, _PATHS)
     if file.root != _ROOT:
-        raise InvalidInputError(f"file: is not a valid .resx: it begins with <{file.root[:40]}>, not <{_ROOT}>")
+        raise InvalidInputError(
+            f"file: is not a valid .resx or .resw: it begins with <{file.root[:40]}>, not <{_ROOT}>"
+        )
     return file
 
 

@@ -21,6 +21,9 @@ HEAD = """<?xml version="1.0" encoding="utf-8"?>
 """
 
 
+READ_ALOUD = ("a.[using:Windows.UI.Xaml.Automation]AutomationProperties.Name", "a.AutomationProperties.Name")
+
+
 def resx(*values: str, attributes: str = 'name="a" xml:space="preserve"') -> str:
     """A file with some values, as programs write them."""
     data = "".join(
@@ -71,14 +74,15 @@ def test_values_are_translated(before: str, after: str, end: str) -> None:
         'name="a" type="System.Drawing.Size, System.Drawing"',
         'name="a" mimetype="application/x-microsoft.net.object.bytearray.base64"',
         'name="&gt;&gt;button1.Name" xml:space="preserve"',
-        *(f'name="button1.{name}"' for name in ("Size", "Location", "Font", "ImeMode")),
+        *(f'name="button1.{name}"' for name in ("Size", "Location", "Font", "ImeMode", "Name")),
+        *(f'name="button1.{name}"' for name in ("FlowDirection", "AccessKey", "[using:a.b]Grid.Name")),
     ],
 )
 def test_what_is_no_text_stays(attributes: str) -> None:
     """What is no string, and what Windows Forms keeps beside the texts."""
     file = resx("x", attributes=attributes)
     assert capitals(file) == file
-    for name in ("button1.Text", "$this.Text", "Size", "label.ToolTip", "grid.HeaderText"):
+    for name in ("button1.Text", "$this.Text", "Size", "label.ToolTip", "grid.HeaderText", *READ_ALOUD):
         assert capitals(resx("x", attributes=f'name="{name}"')) == resx("X", attributes=f'name="{name}"')
 
 
@@ -120,7 +124,7 @@ def test_a_translation_is_escaped(value: str, translation: str, after: str) -> N
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("<resources/>", "file: is not a valid .resx: it begins with <resources>, not <root>"),
+        ("<resources/>", "file: is not a valid .resx or .resw: it begins with <resources>, not <root>"),
         ("<root>", "file: is not valid XML: no element found, line 1, column 7"),
         ('<!DOCTYPE root [<!ENTITY x "y">]><root/>', "file: has declarations of its own"),
         (resx(*["x"] * 100_001), "file: has more than 100000 texts"),
