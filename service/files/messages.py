@@ -8,7 +8,7 @@ import hashlib
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from service.texts.tagged import is_block
@@ -33,6 +33,8 @@ _LINE: Final = re.compile(rf"(?<![\r\n])(?=[\r\n])|{_PART}")
 _LINE_BESIDE_TAGS: Final = re.compile(rf"(?<![\r\n])(?=[\r\n]++(?![ \t]))|{_PART}")
 """Where a line ends, unless the next one is indented: in HTML source, such line breaks mean nothing."""
 _OF_ICU: Final = re.compile(r"\{\s*+\w++\s*+,\s*+(?:choice|plural|select|selectordinal)\s*+,")
+_BRACE: Final = re.compile("[{}]")
+_END_OF_CHOICE: Final = "</code>"
 _AND: Final = "&amp;"
 _COMMENT: Final = re.compile(r"<!--[^<]*-->")
 _DEEPER: Final = {Kind.OPENS: 1, Kind.CLOSES: -1}
@@ -48,11 +50,12 @@ class Page:
         self.between: Final = f'<hr id="{number}"/>'
         """Separates texts: it ends a sentence, and is not translated."""
         self._line: Final = f'<br id="{number}">'
+        self._choice: Final = f'<code id="{number}">'
 
     def html_of(self, text: str) -> str:
         """Return a text as a part of the page."""
         if not _is_html(text):
-            return _LINE.sub(self._line, html.escape(text, quote=False))
+            return "".join(self._escaped(text))
         tokens = list(html_tags(_lettered(text)))
         if any(is_block(token.name) for token in tokens):
             return _lettered(text)
@@ -64,10 +67,24 @@ class Page:
         """Turn `part`, the translated result of `html_of` for a text, into such a text."""
         part = part.replace(self._line, "")
         if not _is_html(text):
-            return html.unescape(part)
+            return html.unescape(part.replace(self._choice, "").replace(_END_OF_CHOICE, ""))
         # A text with tags need not have entities: React shows &amp; literally.
         part = part.replace(_AND, "&") if "&" in text and _AND not in text else part
         return _LETTERED.sub(r"\1", part)
+
+    def _escaped(self, text: str) -> Iterator[str]:
+        """Escape a text; each choice of ICU is one word, for programs, whatever choices, lines and sentences it has."""
+        ends, done = _ends_of_braces(text), 0
+        for found in _OF_ICU.finditer(text):
+            start = found.start()
+            if start >= done and (end := ends.get(start)):
+                yield self._in_lines(text[done:start])
+                yield f"{self._choice}{html.escape(text[start:end], quote=False)}{_END_OF_CHOICE}"
+                done = end
+        yield self._in_lines(text[done:])
+
+    def _in_lines(self, text: str) -> str:
+        return _LINE.sub(self._line, html.escape(text, quote=False))
 
 
 def page_of(texts: Sequence[str], content: bytes) -> str:
@@ -88,6 +105,17 @@ def edges_of(text: str) -> tuple[str, str, str]:
     words = text.strip()
     start = text.index(words)
     return text[:start], words, text[start + len(words) :]
+
+
+def _ends_of_braces(text: str) -> dict[int, int]:
+    """Return where what is in braces ends, by where it begins."""
+    opened, ends = list[int](), dict[int, int]()
+    for found in _BRACE.finditer(text):
+        if found[0] == "{":
+            opened.append(found.start())
+        elif opened:
+            ends[opened.pop()] = found.end()
+    return ends
 
 
 def _lettered(text: str) -> str:

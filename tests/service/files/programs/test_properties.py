@@ -158,7 +158,7 @@ def test_labels_of_swing_are_html(value: str, is_html: bool) -> None:
 def test_choices_are_no_parts() -> None:
     """A sentence stays one whatever number is in it."""
     value = "x {0,choice,0#none|1#one|1<{0,number,integer} files} y"
-    assert read(f"a={value}") == value
+    assert re.sub(r'<code id="[0-9a-f]{16}">(.*)</code>', r"\1", read(f"a={value}")) == value
     assert capitals(f"a={value}") == f"a={capital(value)}"
 
 
