@@ -1,7 +1,7 @@
 """Join the separate texts of a program's file into one page of HTML, and take the translated page apart again.
 
-A text with well-formed tags is taken as HTML, as is one that begins as labels of Swing in HTML do, in which hardly
-anybody closes anything; in any other text, tags are ordinary characters.
+A text with well-formed tags or with entities is taken as HTML, as is one that begins as labels of Swing in HTML do, in
+which hardly anybody closes anything; in any other text, tags are ordinary characters.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from models.text.words import ENTITY
 from service.texts.tagged import is_block
 from service.texts.tags import Kind, Token, html_tags
 
@@ -35,6 +36,7 @@ _LINE_BESIDE_TAGS: Final = re.compile(rf"(?<![\r\n])(?=[\r\n]++(?![ \t]))|{_PART
 _OF_ICU: Final = re.compile(r"\{\s*+\w++\s*+,\s*+(?:choice|plural|select|selectordinal)\s*+,")
 _BRACE: Final = re.compile("[{}]")
 _END_OF_CHOICE: Final = "</code>"
+_ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 _AND: Final = "&amp;"
 _COMMENT: Final = re.compile(r"<!--[^<]*-->")
 _DEEPER: Final = {Kind.OPENS: 1, Kind.CLOSES: -1}
@@ -123,11 +125,15 @@ def _lettered(text: str) -> str:
 
 
 def _is_html(text: str) -> bool:
-    """Return whether a text's tags are read as such; none goes on in the next text."""
-    if "<" not in text or _LETTERED.search(text) or _OF_ICU.search(text):
+    """Return whether a text's tags and entities are read as such; no tag goes on in the next text."""
+    if not ("<" in text or _has_entity(text)) or _LETTERED.search(text) or _OF_ICU.search(text):
         return False
     tokens = list(html_tags(_lettered(text) + _NEXT))
     return _is_label(tokens) or _is_closed(tokens)
+
+
+def _has_entity(text: str) -> bool:
+    return any(html.unescape(found[0]) != found[0] for found in _ENTITY.finditer(text))
 
 
 def _is_label(tokens: Sequence[Token]) -> bool:

@@ -165,6 +165,21 @@ def test_tags_that_are_in_order_are_tags(text: str) -> None:
     assert html_of(json.dumps([text]).encode()) == text.replace("<1/>", "<t-1/>")
 
 
+@pytest.mark.parametrize(
+    ("text", "read_as"),
+    [
+        ("It&#39;s x &copy; &hellip;", "It&#39;s x &copy; &hellip;"),
+        ("x &Save; &amp y", "x &amp;Save; &amp;amp y"),
+        ("x < y &amp; z", "x &lt; y &amp;amp; z"),
+    ],
+)
+def test_entities_are_read(text: str, read_as: str) -> None:
+    """As in HTML, which such a text is for; not what only looks like one."""
+    content = json.dumps([text]).encode()
+    assert html_of(content) == read_as
+    assert with_translation(content, read_as).decode() == content.decode()
+
+
 @pytest.mark.parametrize("text", ["<0>x</0> & y", "<0>x</0> &amp; y", "x & y", "x &amp; y"])
 def test_an_ampersand_is_written_as_the_text_has_it(text: str) -> None:
     """It is an entity only in texts that use entities, since whatever displays the others may not know any."""
