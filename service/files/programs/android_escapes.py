@@ -16,8 +16,8 @@ _BREAK: Final = "\n "
 _SPACE: Final = re.compile("(?<= ) ")
 _EDGE: Final = re.compile(r"\A | \Z")
 """Spaces that would not count."""
-_REFERS: Final = frozenset("@?")
-"""Characters that begin the name of another resource."""
+_REFERS: Final = re.compile(r"\A((?:<!--.*?-->|<\?.*?\?>)*+)(?=[@?])", re.DOTALL)
+"""Before a text that would be the name of another resource."""
 
 
 class Escapes:
@@ -55,8 +55,7 @@ class Escapes:
         """Return all of a text, of whose pieces each is written."""
         if self._are_quoted:
             return f'"{pieces}"'
-        pieces = _EDGE.sub(r"\\u0020", pieces)
-        return f"\\{pieces}" if pieces[:1] in _REFERS else pieces
+        return _REFERS.sub(r"\1\\", _EDGE.sub(r"\\u0020", pieces))
 
     def _said(self, found: re.Match[str]) -> str:
         if found["number"]:

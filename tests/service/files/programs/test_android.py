@@ -59,6 +59,7 @@ def read(content: str) -> str:
         ('x "  y" z', "X \\u0020\\u0020Y Z"),
         ("\\@x", "\\@x"),
         ("\\?x y", "\\?X Y"),
+        ("<!-- y -->\\?x y", "<!-- y -->\\?X Y"),
         ("x %1$s %d%% y", "X %1$s %d%% Y"),
         ("x <b>y</b>", "X <b>Y</b>"),
         ('<a href="x">x</a> <i>y</i>', '<a href="x">X</a> <i>Y</i>'),
