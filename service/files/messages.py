@@ -76,17 +76,9 @@ class Page:
 
     def _escaped(self, text: str) -> Iterator[str]:
         """Escape a text; each choice of ICU is one word, for programs, whatever choices, lines and sentences it has."""
-        ends, done = _ends_of_braces(text), 0
-        for found in _OF_ICU.finditer(text):
-            start = found.start()
-            if start >= done and (end := ends.get(start)):
-                yield self._in_lines(text[done:start])
-                yield f"{self._choice}{html.escape(text[start:end], quote=False)}{_END_OF_CHOICE}"
-                done = end
-        yield self._in_lines(text[done:])
-
-    def _in_lines(self, text: str) -> str:
-        return _LINE.sub(self._line, html.escape(text, quote=False))
+        for words, choice in split_at_choices(html.escape(text, quote=False)):
+            yield _LINE.sub(self._line, words)
+            yield f"{self._choice}{choice}{_END_OF_CHOICE}" if choice else ""
 
 
 def page_of(texts: Sequence[str], content: bytes) -> str:
@@ -107,6 +99,17 @@ def edges_of(text: str) -> tuple[str, str, str]:
     words = text.strip()
     start = text.index(words)
     return text[:start], words, text[start + len(words) :]
+
+
+def split_at_choices(escaped: str) -> Iterator[tuple[str, str]]:
+    """Yield the words of an escaped text, and the choice of ICU behind each, which is empty at the end."""
+    ends, done = _ends_of_braces(escaped), 0
+    for found in _OF_ICU.finditer(escaped):
+        start = found.start()
+        if start >= done and (end := ends.get(start)):
+            yield escaped[done:start], escaped[start:end]
+            done = end
+    yield escaped[done:], ""
 
 
 def _ends_of_braces(text: str) -> dict[int, int]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from lxml import etree
 
 from service.errors import InvalidInputError
-from service.files.messages import Page
+from service.files.messages import Page, split_at_choices
 from service.files.numbered import characters_of, html_of_words, pieces_of
 from service.files.packed import MOST_TAGS
 from service.files.xml_text import add_text, root_of
@@ -190,7 +190,7 @@ class _Segment:
         self._kept: list[_Element] = []
         self._page = page
         self._words = "" if len(source) else source.text or ""
-        self.html = "".join(self._read(source)) if len(source) else page.html_of(self._words)
+        self.html = _with_choices("".join(self._read(source))) if len(source) else page.html_of(self._words)
 
     def has_text(self) -> bool:
         """Return whether it has any text."""
@@ -226,6 +226,8 @@ class _Segment:
                 add_text(opened[-1], piece)
             elif piece.name == "br":
                 add_text(opened[-1], "\n")
+            elif piece.name == "code":
+                pass  # the limits of a choice
             elif piece.closes:
                 del opened[max(1, len(opened) - 1) :]
             elif piece.number is not None:
@@ -236,6 +238,11 @@ class _Segment:
                     opened[-1].append(_alone(kept))
         for kept in left.values():
             target.append(etree.Element(kept.tag, kept.attrib) if _has_words(kept) else _alone(kept))
+
+
+def _with_choices(segment: str) -> str:
+    """Make a word of each choice of ICU, with the elements in it, which Angular has in units of their own."""
+    return "".join(f"{words}<code>{choice}</code>" if choice else words for words, choice in split_at_choices(segment))
 
 
 def _has_words(element: _Element) -> bool:

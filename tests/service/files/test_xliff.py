@@ -64,6 +64,10 @@ def capitals(content: bytes) -> bytes:
             '<img id="0">x<img id="1">',
         ),
         ('<source>x <mrk mtype="protected">y</mrk></source>', 'x <img id="0">'),
+        (
+            '<source>x {N, plural, one {a <x id="1"/>} other {{M, select, b {c}}}} <g id="2">y</g></source>',
+            'x <code>{N, plural, one {a <img id="0">} other {{M, select, b {c}}}}</code> <a id="1">y</a>',
+        ),
         ("<source>x &lt;b&gt; &amp;amp;</source>", "x &lt;b&gt; &amp;amp;"),
         ("<source>x &lt;b&gt;y&lt;/b&gt; &amp;amp;</source>", "x <b>y</b> &amp;"),
         ("<source><![CDATA[<p>x</p><p>y</p>]]></source>", "<p>x</p><p>y</p>"),
@@ -99,6 +103,13 @@ def test_line_ends_a_sentence() -> None:
         (
             '<source>x <g id="1">y<x id="2"/></g></source>',
             f'<source>x <g id="1">y<x id="2"/></g></source><target {OLD}>X <g id="1">Y<x id="2"/></g></target>',
+        ),
+        (
+            '<source><g id="1">x {N, plural, one {<x id="2"/> a &lt;}} y</g></source>',
+            (
+                f'<source><g id="1">x {{N, plural, one {{<x id="2"/> a &lt;}}}} y</g></source>'
+                f'<target {OLD}><g id="1">X {{N, plural, one {{<x id="2"/> a &lt;}}}} Y</g></target>'
+            ),
         ),
         (
             "<source>x &lt;b&gt;y&lt;/b&gt; &amp;amp;</source>",
