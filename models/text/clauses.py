@@ -14,7 +14,8 @@ from models.text.words import has_words, inside_verbatim
 _CLAUSE: Final = re.compile(
     r"""
     .+?
-    (?: [、，；：。！？…،؛؟।॥\n]+ [」』）】〉》”’]*     # marks that end a clause wherever they stand
+    (?: (?: (?! (?<=[0-9０-９]) [，：] [0-9０-９] ) [、，；：。！？…،؛؟।॥\n] )+ [」』）】〉》”’]*
+                                                  # marks that end a clause wherever they stand, but not in １，２３４
       | (?<![,;:.!?])[,;:.!?]++ ["')\]”’»]* (?=\s)     # marks that also stand inside numbers, times and names
       | \Z )
     """,
