@@ -33,6 +33,12 @@ _UNIT: Final = (
     r"(?: [cdkm]?m | [km]?g | [dkm]?[lL] | cc | ha | k?W | k?V | [kMG]?Hz | [kKMGT]B | kcal | hPa ) (?![A-Za-z0-9])"
 )
 """A unit that is written without a space: no word ends between the number and it."""
+_MINUS: Final = rf"""
+    (?: (?<! [A-Za-z\])}}）」』℃°%％年?？・～〜ァ-ヺー々\u3400-\u9fff-] ) (?<! {_DIGIT} ) (?<! {_DIGIT}[ ] ) [-−－]
+      | [▲△] )
+    (?= [0-9０-９.,．，]++ [ ]?+ (?: [%％℃°度円点十百千万億兆] | (?i:degrees|percent|points|yen|million|billion)\b ) )
+"""
+"""That of a range or a name is none, nor a triangle that is a move of shogi; accounts have it before such words."""
 _CURRENCIES: Final = {"$": "ドル", "¥": "円", "€": "ユーロ", "£": "ポンド"}
 _TENS: Final = {"十": 1, "百": 2, "千": 3}
 _POWERS: Final = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "万": 4, "億": 8, "兆": 12}
@@ -43,6 +49,7 @@ _WORDS: Final = {"1": ("one", "a"), "100": ("one hundred", "a hundred")} | {
 }
 """What may stand before a million."""
 _DATES: Final = {("en", "ja"): (clock_times, english_weekdays), ("ja", "en"): (japanese_weekdays,)}
+_BELOW_ZERO: Final = {"en": ("minus ", "negative "), "ja": ("マイナス", "氷点下")}
 _MOST_DIGITS: Final = 2
 _MOST_DIGITS_OF_ENGLISH: Final = 4
 """How many digits a number without any sign may have that is no term: models are reliable with these.
@@ -79,7 +86,7 @@ class Numbers:
                 (?: (?<! {_DIGIT}- )
                       (?P<code> {_DIGIT}++ (?P<sign>[-/:：.．]) {_DIGIT}++ (?: (?P=sign) {_DIGIT}++ )++ )   # 2024-05-31
                   | (?P<time> {_DIGIT}{{1,3}} [:：] {_DIGIT}{{1,3}} )                                  # 12:30, and 3:2
-                  | (?: (?P<large> {large} ) | (?P<amount> {_AMOUNT} ) )
+                  | (?P<minus> {_MINUS} )?+ (?: (?P<large> {large} ) | (?P<amount> {_AMOUNT} ) )
                       (?: (?P<yen> {yen} ) | (?P<unit> {_UNIT} ) )?+ )
                 (?! [,，.．]?+ {_DIGIT} | [A-Za-z千万億兆] )
                 """,
@@ -104,7 +111,7 @@ class Numbers:
                 if len(number) <= _MOST_SAID and (value := _value(number)):
                     said = self._said(value)
                     yield self._term(found, said[0], said[1:])
-            elif self._may_be_wrong(amount := unicodedata.normalize("NFKC", found["amount"])):
+            elif self._may_be_wrong(amount := unicodedata.normalize("NFKC", found["amount"])) or found["minus"]:
                 digits = amount.replace(",", "")
                 is_whole = digits.isdigit() and not digits.startswith("0") and len(digits) <= _MOST_SAID
                 others = self._said(int(digits)) if is_whole else ()
@@ -121,7 +128,13 @@ class Numbers:
             unit = {"ja": "円", "en": " yen"}[self.target]
         elif currency := found.groupdict().get("currency"):  # only English has it before the number
             unit = _CURRENCIES[currency[-1]]
-        return Term(found[0], f"{number}{unit}", (*others, number) if unit else others)
+        if unit:
+            number, others = f"{number}{unit}", (*others, number)
+        if not found["minus"]:
+            return Term(found[0], number, others)
+        signs = ("-", "- ", "−", *_BELOW_ZERO.get(self.target, ()))
+        negative = [f"{sign}{each}" for each in (number, *others) for sign in signs]
+        return Term(found[0], negative[0], tuple(negative[1:]))
 
     def _said(self, value: int) -> tuple[str, ...]:
         """Return how a language may write a whole number."""

@@ -34,6 +34,8 @@ def terms(source: str, target: str, text: str) -> list[Term]:
         ),
         ("1998-2001年の827.83", ["1998", "2001", "827.83"]),
         ("31.7cm×879.9cm、500ml", ["31.7 cm", "879.9 cm", "500 ml"]),
+        ("-5℃から−12.5度、△5.4％、▲1,234百万円", ["-5", "-12.5", "-5.4", "-1,234,000,000 yen"]),
+        ("5-8%、5 -8%、▲7六歩、？-867年、市内-300円、10%-50%", ["867", "300 yen"]),
         ("12人、A-502、5km、802.11ax、.304、数十万、一〇〇人", []),
     ],
 )
@@ -50,6 +52,8 @@ def test_numbers_of_japanese(text: str, targets: list[str]) -> None:
         ("US$1.5 million, ¥13.2 trillion and £2 million", ["150万ドル", "13兆2000億円", "200万ポンド"]),
         ("10,000 people at 22:45, 149.50 yen, 12,345, 133,000", ["1万", "22:45", "149.50円", "12,345", "13万3000"]),
         ("ISBN 4473032450, 1-3-28.", ["4473032450", "1-3-28"]),
+        ("-5 °C, −0.5 percent, -3,456 yen", ["-5", "-0.5", "-3,456円"]),
+        ("5 -8%, (?-867), A-5%, 1%-2%, -37 minutes, non-5%", []),
         ("0 million, $0.0 billion", []),
         ("the 1990s, the 100th, 12 of 99, May 11, 1869", []),  # of the year, Japanese makes 明治2年 or 1869年
     ],
@@ -91,6 +95,11 @@ def test_numbers_of_english(text: str, targets: list[str]) -> None:
         ("ja en", "100万円", "1,000,000,000 yen", False),
         ("ja en", "1,234百万円", "1,234 million yen", True),
         ("ja en", "980円", "1,980 yen", False),
+        ("ja en", "-0.5%", "0.5%", False),
+        ("ja en", "-0.5%", "minus 0.5%", True),
+        ("en ja", "-12.5 °C", "- 12.5°C", True),
+        ("en ja", "-12.5 °C", "氷点下12.5度", True),
+        ("en zh", "-0.5%", "-0.5%", True),
         ("ja en", "4,400哩", "4,4400 ri", False),
         ("ja en", "980円", "980, 120 yen.", True),
         ("ja en", "5.12", "3.5.12", False),
@@ -116,7 +125,7 @@ def test_a_number_of_many_digits_is_said_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["1", "1-", "1-1:", "1,111,", "1:", "1.", "1万", "1千", "1 ", "$1", "1年", " 1 million"]
+    "piece", ["1", "-1", "1-", "1-1:", "1,111,", "1:", "1.", "1万", "1千", "1 ", "$1", "1年", " 1 million"]
 )
 def test_long_texts_take_a_time_that_is_linear_in_their_length(piece: str) -> None:
     """A third of a million characters are looked through within the limit of a test."""
