@@ -150,11 +150,11 @@ class Spelt:
         return self.marks.marked(translation, *missing.values(), *self.left_out)
 
     def _set_apart(self, translation: str) -> str:
-        """Put a space between stand-ins that a translation has without one: ABCJR."""
-        if len(self.stand_ins) < 2:
+        """Put a space between a stand-in and another one, or digits, that a translation has it together with: ABCJR."""
+        if not self.stand_ins:
             return translation
         either = "|".join(self.stand_ins)
-        return re.sub(f"({either})(?={either})", r"\1 ", translation)
+        return re.sub(rf"(?:{either})(?=(?:{either})|[0-9])|[0-9](?={either})", r"\g<0> ", translation)
 
     def _said_once(self, translation: str) -> str:
         """Remove a full stop behind a term that has its own, and a half of the day before a time that has its own."""
