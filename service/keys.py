@@ -91,7 +91,7 @@ def list_keys() -> None:
     """List all keys, without their secrets, which are not stored."""
     found = _in_storage(load_settings(), lambda storage: storage.read())
     try:
-        say(_table(found.records if found is not None else {}, datetime.now(UTC)))
+        print_line(_table(found.records if found is not None else {}, datetime.now(UTC)))
     except BrokenPipeError:
         raise  # the reader has seen enough: typer ends the command silently
     except OSError as error:

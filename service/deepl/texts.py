@@ -6,7 +6,6 @@ from typing import Final
 
 from service.deepl.bodies.texts import OfferedLanguage, TextsRequest, TranslatedText
 from service.errors import InvalidInputError
-from service.glossary import written
 from service.inference.catalogue import Model
 from service.schemas.sessions import SessionRequest
 from service.schemas.terms import GlossaryTerm
@@ -15,6 +14,7 @@ from service.store.document import DocumentKey, State
 from service.texts.language_names import name_of
 from service.texts.reading import Asked, ReadText
 from service.texts.tagged import Markup
+from service.use_cases.glossary import written
 from service.use_cases.sessions import Sessions
 
 _VARIANTS: Final = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}
