@@ -17,9 +17,11 @@ export function install() {
     attempt(say);
   });
   panel.querySelector(".new").addEventListener("click", () => attempt(forget));
+  let isFirst = true; // it comes with the models, for which a sentence that was sent at once is waiting, too
   onModel(({ source_lang }) => {
     input.lang = source_lang;
-    attempt(forget); // a session stays with its model
+    if (!isFirst) attempt(forget); // a session stays with its model
+    isFirst = false;
   });
 }
 

@@ -634,6 +634,17 @@ def test_another_translation_of_a_sentence_is_chosen(page: Page, replica: Replic
     expect(target).to_have_text(["ONE.", "TWO. [one.=ONE. 3]", "THREE. [one.=ONE. | two.=TWO.]"])
 
 
+def test_sentence_that_is_written_before_the_models_are_known(page: Page, replica: Replica) -> None:
+    """It is translated as soon as they are."""
+    held = Held(page, "**/v1/models")
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "one.")
+    expect(page.locator("#session .target")).to_have_text(["ONE."])
+    held.let_go(page)
+    expect(page.locator("#session .target")).to_have_text(["ONE."])
+
+
 @pytest.mark.parametrize("asked", ["models", "sessions"])
 def test_languages_that_change_in_the_midst_of_a_sentence(page: Page, replica: Replica, asked: str) -> None:
     """The sentence for the former model is dropped, and the next one goes to the new model."""
