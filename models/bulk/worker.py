@@ -15,7 +15,8 @@ from models.data.checksums import sha256_of_program
 from models.data.documents import Document, Sentence
 from models.data.replacement import Replacement
 from models.engine.requests import Options, TranslationRequest
-from models.engine.runtime import Runtime, WindowTranslator
+from models.engine.runtime import Runtime
+from models.engine.windows import WindowTranslator
 from models.errors import BundleError, ClusterError, RequestError
 from models.evaluation.document_translation import translate_documents
 from models.text.glossary import Glossary, Term

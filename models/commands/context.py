@@ -12,7 +12,8 @@ from models.text.glossary import NO_TERMS, Glossary
 from models.text.memory import NO_MEMORY, TranslationMemory
 
 if TYPE_CHECKING:
-    from models.engine.runtime import Runtime, WindowTranslator
+    from models.engine.runtime import Runtime
+    from models.engine.windows import WindowTranslator
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def translator_of(
     memory: TranslationMemory = NO_MEMORY,
 ) -> "WindowTranslator":
     """The model as evaluation sees it."""
-    from models.engine.runtime import WindowTranslator
+    from models.engine.windows import WindowTranslator
 
     return WindowTranslator(runtime, options_of(context, search, strategy), glossary, memory)
 

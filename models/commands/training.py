@@ -18,7 +18,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="Continue from the newest
 
 if TYPE_CHECKING:
     from models.data.tokenizer import Tokenizer
-    from models.engine.runtime import WindowTranslator
+    from models.engine.windows import WindowTranslator
     from models.network.model import TranslationModel
 
 
@@ -190,6 +190,7 @@ def _shortened(text: str, most: int = 60) -> str:
 def _candidate(config: RunConfig, tokenizer: "Tokenizer", model: "TranslationModel") -> "WindowTranslator":
     """Return a model in training as validation sees it: decoding greedily, with its context."""
     from models.engine.requests import Options
-    from models.engine.runtime import Runtime, WindowTranslator
+    from models.engine.runtime import Runtime
+    from models.engine.windows import WindowTranslator
 
     return WindowTranslator(Runtime.of(config, tokenizer, model), Options(beam_size=1))

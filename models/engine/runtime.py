@@ -5,7 +5,6 @@ documents, clients or time.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -16,7 +15,7 @@ from models.bundle.step_one import sentence_model_of
 from models.bundle.weights import model_weights
 from models.config import RunConfig
 from models.data.batches import ContextReader
-from models.data.documents import Sentence, Window
+from models.data.documents import Sentence
 from models.data.tokenizer import Tokenizer
 from models.engine.attempts import Attempts, Best, Telling
 from models.engine.backbone import BackboneEngine
@@ -35,9 +34,7 @@ from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
 from models.text.characters import Nearest
 from models.text.clauses import join_translations
-from models.text.glossary import NO_TERMS, Glossary
 from models.text.lost_signs import with_opening_quote, with_yen_sign
-from models.text.memory import NO_MEMORY, TranslationMemory
 from models.text.numbers import Numbers
 from models.text.scripts import Script
 from models.text.verbatim import Spelling
@@ -296,49 +293,6 @@ class Runtime:
             texts.append(spelt.restored(spelt.in_terms(with_yen_sign(quoted, spelt.plain))))
         score = sum(each.log_probability for each in found) / sum(each.length for each in found)
         return Alternative(join_translations(texts, self.manifest.languages.target), score)
-
-
-@dataclass(frozen=True, slots=True)
-class WindowTranslator:
-    """A runtime as evaluation sees it: translates and scores windows of documents, always with the same options.
-
-    Translations use the terms of the glossary; what is in the memory is taken from it and not translated. A window's
-    current sentence may have a draft as its target, which the strategy `verify` reads.
-    """
-
-    runtime: Runtime
-    options: Options = DEFAULT_OPTIONS
-    glossary: Glossary = NO_TERMS
-    memory: TranslationMemory = NO_MEMORY
-
-    @property
-    def reads_target(self) -> bool:
-        """Whether the translations of the preceding sentences are read."""
-        return self.options.strategy != "sentence" and self.runtime.manifest.reads_target_context
-
-    def translate(self, windows: Sequence[Window]) -> list[Translation]:
-        """Translate each window's current sentence."""
-        known = [self.memory.find(window.current.source) for window in windows]
-        requests = [_request_of(window) for window, text in zip(windows, known, strict=True) if text is None]
-        asked = [replace(request, terms=self.glossary.may_be_in(request.source)) for request in requests]
-        translated = iter(self.runtime.translate(asked, self.options))
-        return [next(translated) if text is None else Translation.given(text) for text in known]
-
-    def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:
-        """Return the log-probability of each target as the translation of its window's current sentence."""
-        return self.runtime.score([_request_of(window) for window in windows], targets, self.options)
-
-    def count_tokens(self, sentence: Sentence) -> int:
-        """Return the number of tokens of a sentence's translation as it is scored, without the end of sentence."""
-        return self.runtime.sizes(sentence)[1]
-
-    def fits(self, sentence: Sentence) -> bool:
-        """Return whether neither a sentence nor its translation has more tokens than the model has positions."""
-        return max(self.runtime.sizes(sentence)) <= self.runtime.manifest.limits.source_tokens
-
-
-def _request_of(window: Window) -> TranslationRequest:
-    return TranslationRequest(window.current.source, window.preceding, window.following, draft=window.current.target)
 
 
 def _model_of(manifest: Manifest, tokenizer: Tokenizer) -> TranslationModel:

@@ -10,8 +10,9 @@ from models.data.batches import Batch, Example
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.engine.requests import Options
-from models.engine.runtime import Runtime, WindowTranslator
+from models.engine.runtime import Runtime
 from models.engine.strategies import TorchEngine
+from models.engine.windows import WindowTranslator
 from models.errors import PictureError
 from models.evaluation.document_translation import translate_documents
 from models.network.model import TranslationModel

@@ -8,7 +8,8 @@ from models.bundle.manifest import Manifest
 from models.data.replacement import REAL
 from models.engine.corpus import translate_file
 from models.engine.requests import Options
-from models.engine.runtime import Runtime, WindowTranslator
+from models.engine.runtime import Runtime
+from models.engine.windows import WindowTranslator
 from tests.support.bundles import documents
 
 GREEDY = Options(beam_size=1)

@@ -10,7 +10,8 @@ from torch import Tensor
 from models.config import RunConfig
 from models.data.tokenizer import Tokenizer
 from models.engine.requests import Options
-from models.engine.runtime import Runtime, WindowTranslator
+from models.engine.runtime import Runtime
+from models.engine.windows import WindowTranslator
 from models.network.model import TranslationModel
 from models.training import run
 

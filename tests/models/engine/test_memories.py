@@ -16,8 +16,9 @@ from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence, Window, windows
 from models.engine.memories import Memories
 from models.engine.requests import Options, TranslationRequest
-from models.engine.runtime import Runtime, WindowTranslator
+from models.engine.runtime import Runtime
 from models.engine.strategies import TokenizedRequest, TorchEngine
+from models.engine.windows import WindowTranslator
 from models.evaluation.document_translation import translate_documents
 from models.network.inference.graph_decoder import GraphDecoder
 from models.network.model import TranslationModel

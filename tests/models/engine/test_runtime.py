@@ -10,8 +10,9 @@ from models.config import ContextWindow, SentenceConfig
 from models.data.batches import Example
 from models.data.documents import Document, Sentence, Window, windows
 from models.engine.requests import Alternative, Options, TranslationRequest
-from models.engine.runtime import Runtime, WindowTranslator
+from models.engine.runtime import Runtime
 from models.engine.strategies import TokenizedRequest
+from models.engine.windows import WindowTranslator
 from models.errors import BundleError, RequestError, SentenceTooLongError, UnsupportedOptionError
 from models.evaluation.contrastive import Scorer
 from models.evaluation.metrics import Translator, evaluate, reference_loss

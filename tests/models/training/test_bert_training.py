@@ -13,7 +13,8 @@ from models.config import RunConfig, load_config
 from models.data.documents import read_documents
 from models.data.replacement import ContextKind, Replacement, Vocabulary
 from models.engine.requests import Options, TranslationRequest
-from models.engine.runtime import Runtime, WindowTranslator
+from models.engine.runtime import Runtime
+from models.engine.windows import WindowTranslator
 from models.errors import CheckpointError, ConfigError
 from models.evaluation.metrics import evaluate
 from models.network.architectures.bert import FrozenBert

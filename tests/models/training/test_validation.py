@@ -10,7 +10,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from models.config import load_config
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
-from models.engine.runtime import Runtime, WindowTranslator
+from models.engine.runtime import Runtime
+from models.engine.windows import WindowTranslator
 from models.errors import DataError
 from models.evaluation.metrics import reference_loss
 from models.training import validation
