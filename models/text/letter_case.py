@@ -16,7 +16,9 @@ from models.text.characters import are_spelt
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LONG: Final = 4
-"""Letters of a word that may get a capital: of a shorter one, such as USA, it would make another word."""
+"""Letters of a word that may get a capital; a shorter one is an abbreviation, such as USA, if it is not well known."""
+_SENTENCE: Final = 3
+"""Words of a text that is more than abbreviations."""
 _SURE: Final = 2.0
 """How much likelier, in nats, a word has to be with a capital if the text has none: may and May are both usual."""
 _REMEMBERED: Final = 10_000
@@ -39,7 +41,7 @@ class LetterCase:
             return text
         words = [word for word in _WORD.findall(text) if word not in stand_ins]
         letters = "".join(filter(str.isalpha, chain.from_iterable(words)))
-        if not _is_unusual(letters) or max(map(len, words)) < _LONG:
+        if not _is_unusual(letters) or (max(map(len, words)) < _LONG and len(words) < _SENTENCE):
             return text
         said = _WORD.sub(lambda found: found[0] if found[0] in stand_ins else self._usual(found[0]), text)
         return _with_capital(said) if letters.isupper() else said  # in small letters it may be a part of a sentence
@@ -47,10 +49,13 @@ class LetterCase:
     def _usual_of(self, word: str) -> str:
         lower = word.lower()
         if len(word) < _LONG and not re.match(r"i(?!\w)", lower):
-            return max(lower, word, key=self._probability)
+            return lower if self._is_piece(lower) else word
         capital, sure = lower.capitalize(), _SURE if word == lower else 0.0
         usual = capital if self._probability(capital) > self._probability(lower) + sure else lower
         return max(usual, word, key=self._probability)
+
+    def _is_piece(self, word: str) -> bool:
+        return len(self._vocabulary.encode(word, out_type=int)) == 1
 
     def _probability(self, word: str) -> float:
         """Return the log-probability of a word's pieces; less than any other if it cannot be spelt without bytes."""

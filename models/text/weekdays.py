@@ -31,7 +31,9 @@ _JAPANESE: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_ENGLISH: Final = re.compile(rf"\b(?P<day>{'|'.join(_DAYS.values())})s?\b")
+_ENGLISH: Final = re.compile(rf"\b(?P<day>{'|'.join(_DAYS.values())})s?\b", re.IGNORECASE)
+_AS_NAMES: Final = ("マンデー", "チューズデー", "ウェンズデー", "サーズデー", "フライデー", "サタデー", "サンデー")
+"""What they are in names: the Sunday Times."""
 
 
 def japanese_weekdays(text: str) -> Iterator[Term]:
@@ -62,7 +64,7 @@ def _ordinal(number: int) -> str:
 
 def english_weekdays(text: str) -> Iterator[Term]:
     """Yield the days of the week in an English text as terms of a Japanese translation."""
-    kanji = {name: day for day, name in _DAYS.items()}
+    said = {name: (day, as_name) for (day, name), as_name in zip(_DAYS.items(), _AS_NAMES, strict=True)}
     for found in _ENGLISH.finditer(text):
-        day = kanji[found["day"]]
-        yield Term(found[0], f"{day}曜日", (f"{day}曜", f"（{day}）", f"({day})"))
+        day, as_name = said[found["day"].capitalize()]
+        yield Term(found[0], f"{day}曜日", (f"{day}曜", f"（{day}）", f"({day})", as_name))

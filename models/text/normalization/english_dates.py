@@ -4,29 +4,30 @@ import re
 from typing import Final
 
 _MONTHS: Final = {
-    "Jan": "January",
-    "Feb": "February",
-    "Mar": "March",
-    "Apr": "April",
-    "Jun": "June",
-    "Jul": "July",
-    "Aug": "August",
-    "Sep": "September",
-    "Oct": "October",
-    "Nov": "November",
-    "Dec": "December",
+    "jan": "January",
+    "feb": "February",
+    "mar": "March",
+    "apr": "April",
+    "jun": "June",
+    "jul": "July",
+    "aug": "August",
+    "sep": "September",
+    "oct": "October",
+    "nov": "November",
+    "dec": "December",
 }
 _DAYS: Final = {
-    "Mon": "Monday",
-    "Tue": "Tuesday",
-    "Wed": "Wednesday",
-    "Thu": "Thursday",
-    "Fri": "Friday",
-    "Sat": "Saturday",
-    "Sun": "Sunday",
+    "mon": "Monday",
+    "tue": "Tuesday",
+    "wed": "Wednesday",
+    "thu": "Thursday",
+    "fri": "Friday",
+    "sat": "Saturday",
+    "sun": "Sunday",
 }
-_MONTH: Final = r"(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b"
-_DAY: Final = r"(?:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\b"
+_MONTH: Final = r"(?i:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b"
+_DAY: Final = r"(?:Mon|MON|Tues?|TUES?|Wed|WED|Thu(?:rs?)?|THU(?:RS?)?|Fri|FRI|Sat|SAT|Sun|SUN)\b"
+"""He sat there in the sun."""
 _STOP: Final = r"(?: \. (?! \s*+ \Z ) )?+"
 """The full stop of an abbreviation, unless it is the sentence's as well."""
 _DATE: Final = rf"(?: (?: {_MONTH} | {'|'.join(_MONTHS.values())} | May ) \.? [ ]? [0-9] )"
@@ -50,12 +51,19 @@ _EACH_DAY: Final = re.compile(rf"({_DAY})\.?")
 
 def dates_in_full(text: str) -> str:
     """Write abbreviated months of dates, and days of the week, in full: Mon., Sept. 23 as Monday, September 23."""
-    return _ABBREVIATED.sub(_in_full, text) if any(name in text for name in _NAMES) else text
+    small = text.lower()
+    return _ABBREVIATED.sub(_in_full, text) if any(name in small for name in _NAMES) else text
 
 
 def _in_full(found: re.Match[str]) -> str:
-    if found["month"]:
-        return _MONTHS[found["month"][:3]] + ("" if found.string[found.end()] == " " else " ")
-    if found["behind"]:
-        return _MONTHS[found["behind"][:3]]
-    return _EACH_DAY.sub(lambda day: _DAYS[day[1][:3]], found[0])
+    if month := found["month"] or found["behind"]:
+        ends_at_digit = found.end() < len(found.string) and found.string[found.end()].isdigit()
+        return _written_like(month, _MONTHS[month[:3].lower()], found.string) + (" " if ends_at_digit else "")
+    return _EACH_DAY.sub(lambda day: _written_like(day[1], _DAYS[day[1][:3].lower()], found.string), found[0])
+
+
+def _written_like(abbreviation: str, name: str, text: str) -> str:
+    """Write a name in capitals as its abbreviation is, or in small letters as all of the text."""
+    if abbreviation.isupper():
+        return name.upper()
+    return name.lower() if text.islower() else name

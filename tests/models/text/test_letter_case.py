@@ -25,6 +25,7 @@ JA_EN: Path = ROOT / "models" / "pretrained" / "ja-en"
             "i went to kyoto, but i'm not sure it may be in march",
             "I went to Kyoto, but I'm not sure it may be in March",
         ),
+        ("I SAW HIM AT THE PUB. NASA AND THE USA", "I saw him at the PUB. Nasa and the USA"),
         ("they went to the palace.", "they went to the palace."),
         *((text, text) for text in ("He is from KYOTO.", "A I", "USA", "1234", "", "京都のKYOTO", "京都の kyoto")),
     ],

@@ -44,8 +44,9 @@ def test_english_days() -> None:
     """They have to be said, in full or in brackets."""
     (term,) = english_weekdays("He came on Wednesdays.")
     assert (term.source, term.target) == ("Wednesdays", "水曜日")
-    assert all(term.is_said(said) for said in ("水曜日に来た", "水曜に来た", "5月3日（水）に来た"))
+    assert all(term.is_said(said) for said in ("水曜日に来た", "水曜に来た", "5月3日（水）に来た", "ウェンズデー"))
     assert not any(term.is_said(said) for said in ("土曜日に来た", "水に来た", "5月3日に来た"))
+    assert [term.target for term in english_weekdays("ON MONDAY, or sunday")] == ["月曜日", "日曜日"]
 
 
 def test_the_day_is_not_read_behind_a_date() -> None:

@@ -16,11 +16,19 @@ from models.text.normalization.english_dates import dates_in_full
         ("Fri., Sat. and Sun.", "Friday, Saturday and Sunday."),
         ("Mon., Sept. 23; Sat, May 5", "Monday, September 23; Saturday, May 5"),
         ("He came on Sun.", "He came on Sunday."),
+        ("OPEN MON-FRI FROM SEPT. 23, and from oct 5", "OPEN MONDAY-FRIDAY FROM SEPTEMBER 23, and from October 5"),
+        ("from oct 5 to 7 nov", "from october 5 to 7 november"),
         ("next Fri and last Sat.'s talk", "next Friday and last Saturday's talk"),
         ("on Thurs. evening (Tue.)", "on Thursday evening (Tuesday)"),
         *(
             (text, text)
-            for text in ("in Oct.", "around the Sun. It", "I sat. Sat down", "Sun or Wed, mar 5, Mars 5", "x-Jan 5")
+            for text in (
+                "in Oct.",
+                "around the Sun. It",
+                "I sat. Sat down",
+                "Sun or Wed, Mars 5, he sat on the sun",
+                "x-Jan 5",
+            )
         ),
     ],
 )
