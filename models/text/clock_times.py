@@ -1,4 +1,4 @@
-"""Times of the clock with a half of the day: of "died at 2 p.m." a model makes 午前2時, one time in ten."""
+"""Times of the clock with a half of the day: of "died at 2 p.m." a model makes 午前2時, one time in seven."""
 
 import re
 from collections.abc import Iterator
