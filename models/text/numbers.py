@@ -16,7 +16,7 @@ from typing import Final
 from models.text.clock_times import clock_times
 from models.text.glossary import Term
 from models.text.spacing import gap_of, primary
-from models.text.weekdays import english_weekdays, japanese_weekdays
+from models.text.weekdays import UNREAD, english_weekdays, japanese_weekdays
 
 _ALIKE: Final = frozenset({"en", "ja", "ko", "yue", "zh"})
 """Languages that write digits, decimals and thousands alike; others have 3,14 for 3.14."""
@@ -48,7 +48,7 @@ _WORDS: Final = {"1": ("one", "a"), "100": ("one hundred", "a hundred")} | {
     for digits, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2)
 }
 """What may stand before a million."""
-_DATES: Final = {("en", "ja"): (clock_times, english_weekdays), ("ja", "en"): (japanese_weekdays,)}
+_DATES: Final = {("en", "ja"): (clock_times, english_weekdays), UNREAD: (japanese_weekdays,)}
 _BELOW_ZERO: Final = {"en": ("minus ", "negative "), "ja": ("マイナス", "氷点下")}
 _MOST_DIGITS: Final = 2
 _MOST_DIGITS_OF_ENGLISH: Final = 4

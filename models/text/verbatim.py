@@ -24,7 +24,7 @@ from models.text.markup import NO_MARKS, unmarked
 from models.text.normalization.normalizer import normalizer_for
 from models.text.spacing import primary
 from models.text.spelt import STAND_INS, Spelt, as_tokenized
-from models.text.weekdays import without_weekdays
+from models.text.weekdays import UNREAD, without_weekdays
 from models.text.word_edges import kind_of
 from models.text.words import ADDRESS, ENTITY, HASHTAG, PICTURES, PLACEHOLDER, SIGNS, beside
 
@@ -73,7 +73,7 @@ class Spelling:
         self._nearest = nearest
         self._case = LetterCase(nearest.vocabulary) if source else None
         self.normalized = normalizer_for(source, target)
-        self._has_weekdays = (primary(source), primary(target)) == ("ja", "en")  # what is not read is a term there
+        self._has_weekdays = (primary(source), primary(target)) == UNREAD
 
     def of(self, text: str) -> Spelt:
         """The text as the vocabulary can best spell it."""

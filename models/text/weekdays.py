@@ -7,6 +7,8 @@ from typing import Final
 
 from models.text.glossary import Term
 
+UNREAD: Final = ("ja", "en")
+"""The language pair in which days of the week behind a date are not read, but terms with it (`japanese_weekdays`)."""
 _DAYS: Final = {
     "月": "Monday",
     "火": "Tuesday",

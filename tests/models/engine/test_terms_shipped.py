@@ -65,6 +65,26 @@ def test_numbers_come_back(pair: str, text: str, number: str) -> None:
     assert number in Runtime.load(PRETRAINED / pair).translate([TranslationRequest(text)], Options())[0].text
 
 
+@pytest.mark.parametrize(
+    ("pair", "text", "said"),
+    [
+        ("ja-en", "5月3日（水）から5月5日（金）まで休館する。", "Wednesday, May 3"),
+        ("ja-en", "2007年十月二十八日", "October 28"),
+        ("ja-en", "京　都　府", "Kyoto Prefecture"),
+        ("ja-en", "#京都 の写真を見た。", "#京都"),
+        ("en-ja", "THE TEMPLE WAS BUILT IN KYOTO.", "京都に"),
+        ("en-ja", "It has two hundred and nine temples.", "209"),
+        ("en-ja", "He died on Sept. 23, 1890.", "9月23日"),
+        ("en-ja", "New York City could reach 80 degrees on Tuesday.", "火曜"),
+        ("en-ja", "She died at 2pm on November 20, 1909, at the age of mere 20.", "午後2時"),
+        ("en-ja", "I love #kyoto in autumn.", "#kyoto"),
+    ],
+)
+def test_texts_unlike_the_corpus_are_understood(pair: str, text: str, said: str) -> None:
+    """Read as they are, they became May 3 (water), October 8, THEMPLE WAS WILT OKYOTO, a Monday and 午前2時."""
+    assert said in Runtime.load(PRETRAINED / pair).translate([TranslationRequest(text)], Options())[0].text
+
+
 def test_the_year_of_an_era_is_a_western_one_unless_a_term_has_it(runtime: Runtime) -> None:
     """Read as it is, of Reiwa 6 the model made 1467."""
     text = "本契約の期間は、令和5年4月1日から令和6年3月31日までの1年間とする。"
