@@ -12,6 +12,7 @@ from models.engine.strategies import TokenizedRequest
 from models.engine.wordings import Wordings
 from models.search.hypotheses import Hypothesis
 from models.text.glossary import Term
+from models.text.repetitions import Repetitions
 from models.text.spelt import Spelt
 
 _MOST: Final = 3
@@ -22,6 +23,9 @@ _AROUND: Final = re.compile(r"""^["'“「『]+|\s*[(（].*$|[.。"'”」』]+$
 
 _MOST_ASKED: Final = 8
 """How many terms of a part the model is asked for at most; for any others, its own wording is not looked for."""
+
+_LOOKED_AT: Final = 64
+"""Tokens at the end of an unfinished translation in which repetitions are looked for."""
 
 Best = tuple[TokenizedRequest, Spelt, list[Hypothesis]]
 """What was translated, how it was read, and the hypotheses that were found, best first."""
@@ -37,10 +41,26 @@ class Telling:
     preparation: Preparation
     wordings: Wordings
     options: Options
+    repetitions: Repetitions | None
+    """Finds what is said again and again; None if the search can drop no hypothesis."""
 
     def said(self, hypotheses: Sequence[Hypothesis]) -> str:
         """Return the text of the best hypothesis."""
         return self.preparation.said(hypotheses[0])
+
+    def repeats(self, tokens: Sequence[int]) -> bool:
+        """Return whether a translation says something again and again; False if nothing could be done about it."""
+        if self.repetitions is None:
+            return False
+        return self.repetitions.in_translation(self.preparation.tokenizer.decode_target(tokens))
+
+    def has_just_repeated(self, tokens: Sequence[int]) -> bool:
+        """Return the same for the last tokens of an unfinished translation."""
+        return self.repeats(tokens[-_LOOKED_AT:])
+
+    def is_repeated(self, spelt: Spelt) -> bool:
+        """Return whether it is the source that says something again and again."""
+        return self.repetitions is not None and self.repetitions.in_source(spelt.plain)
 
     def wording_of(self, term: Term) -> Asking[str]:
         """Return the model's own wording for a term, perhaps empty, without what surrounds it when it stands alone."""
@@ -60,7 +80,8 @@ class Attempts:
 
     The part is first read as it is. If the translation lacks terms, the model is asked for its own wording of each,
     which is then looked for in the translation. Terms that are still missing are read as stand-ins, which are words
-    that the model copies.
+    that the model copies. If the best translation then says something again and again, hypotheses that do so are
+    dropped in one more search.
     """
 
     def __init__(self, request: TokenizedRequest, spelt: Spelt, telling: Telling) -> None:
@@ -96,6 +117,10 @@ class Attempts:
         return True
 
     def _ask(self) -> Asking[None]:
+        yield from self._ask_for_all_terms()
+        yield from self._ask_without_repetitions()
+
+    def _ask_for_all_terms(self) -> Asking[None]:
         found = yield self._request
         self._judge(self._request, self._spelt, found)
         if self._missing:
@@ -115,6 +140,16 @@ class Attempts:
         for term in islice(self._missing, _MOST_ASKED):
             if wording := (yield from self._telling.wording_of(term)):
                 self._spelt = replace(self._spelt, worded=(*self._spelt.worded, (wording, term)))
+
+    def _ask_without_repetitions(self) -> Asking[None]:
+        """Search again without repetitions, if the best translation has some and its source has none."""
+        (request, spelt, found), telling = self._best, self._telling
+        if not telling.repeats(found[0].tokens) or telling.is_repeated(spelt):
+            return
+        other = yield replace(request, unwanted=telling.has_just_repeated)
+        lost = spelt.lost(telling.said(other)) if spelt.asks else 0
+        if lost <= self._lost and not telling.repeats(other[0].tokens):
+            self._lost, self._best = lost, (request, spelt, self._as_whole(spelt, other, lost))
 
     def _judge(self, request: TokenizedRequest, spelt: Spelt, found: list[Hypothesis]) -> None:
         """Keep an attempt if it is better than the best so far, and note the terms that it lacks."""

@@ -10,7 +10,7 @@ from models.engine.batching import want_of_memory
 from models.engine.token_budget import TokenBudget
 from models.search.decoder import Decoder
 from models.search.hypotheses import Hypothesis
-from models.search.running import Found, Search, Wanted
+from models.search.running import Found, Search, Unwanted, Wanted
 
 JOINING: Final = 1.0
 """Roughly how many decoding steps a joining group of sentences costs each sentence that is running."""
@@ -30,6 +30,10 @@ class Sized(Protocol):
     @property
     def draft(self) -> Tokens:
         """A guess at the translation; empty if there is none."""
+
+    @property
+    def unwanted(self) -> Unwanted | None:
+        """Which hypotheses are dropped in favour of others; None if any is welcome."""
 
 
 Sentence = TypeVar("Sentence", bound=Sized)
@@ -157,7 +161,7 @@ class Continuous(Generic[Sentence]):
             del self._waiting[key]
         self._begun |= chosen
         self._waited = 0
-        wanted = [Wanted(key, sentence.max_length, sentence.draft) for key, sentence in chosen.items()]
+        wanted = [Wanted(key, each.max_length, each.draft, each.unwanted) for key, each in chosen.items()]
         self._search.add(self._batch_of(list(chosen.values())), wanted)
 
     def _width(self) -> int:

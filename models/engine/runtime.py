@@ -36,6 +36,7 @@ from models.text.characters import Nearest
 from models.text.clauses import join_translations
 from models.text.lost_signs import with_opening_quote, with_yen_sign
 from models.text.numbers import Numbers
+from models.text.repetitions import Repetitions
 from models.text.scripts import Script
 from models.text.verbatim import Spelling
 from models.training.checkpoints import is_checkpoint, load_checkpoint, load_model, load_weights
@@ -67,6 +68,7 @@ class Runtime:
         self.no_sentence_model = ""
         """Why there is no sentence model, if that is known."""
         self._wordings = Wordings()
+        self._repetitions = Repetitions(source, target)
 
     @classmethod
     def load(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
@@ -181,8 +183,9 @@ class Runtime:
 
         If a request consists of several sentences, each is translated separately, with those before it as further
         context unless the model reads translations or blocks. A sentence longer than those in training is translated in
-        parts that end with clauses, all with the same context. A part is tried again if stand-ins are lost or terms are
-        missing. The score is over all tokens of all parts, and the nth alternative joins those of all parts.
+        parts that end with clauses, all with the same context. A part is tried again if stand-ins are lost, if terms
+        are missing, or if its translation repeats itself. The score is over all tokens of all parts, and the nth
+        alternative joins those of all parts.
 
         Raises:
             RequestError: what `check` raises for any of them.
@@ -270,7 +273,10 @@ class Runtime:
         )
 
     def _attempts(self, prepared: Prepared, options: Options) -> list[Attempts]:
-        return Attempts.of(prepared, Telling(self._preparation, self._wordings, options))
+        searched = self._search_options(options)
+        drops = searched.beam_size > 1 and isinstance(self.engine(options.strategy), TorchEngine)
+        repetitions = self._repetitions if drops else None
+        return Attempts.of(prepared, Telling(self._preparation, self._wordings, options, repetitions))
 
     def _translation(self, prepared: Prepared, tried: Sequence[Attempts]) -> Translation:
         if not tried:

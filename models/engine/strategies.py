@@ -21,6 +21,7 @@ from models.network.model import TranslationModel
 from models.network.recent import Recent
 from models.search.decoder import Decoder
 from models.search.hypotheses import Hypothesis, SearchOptions
+from models.search.running import Unwanted
 from models.search.search import new_search
 
 RECALLED = 256
@@ -36,6 +37,8 @@ class TokenizedRequest:
     """The most target tokens to generate, end of sentence included."""
     draft: Tokens = ()
     """A guess at the translation; empty if there is none."""
+    unwanted: Unwanted | None = None
+    """Which hypotheses beam search drops as long as it has others; only `TorchEngine` drops them."""
 
     @property
     def size(self) -> int:
@@ -199,6 +202,10 @@ class _Recalled:
     @property
     def draft(self) -> Tokens:
         return self.request.draft
+
+    @property
+    def unwanted(self) -> Unwanted | None:
+        return self.request.unwanted
 
 
 class _Remembering:

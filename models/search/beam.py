@@ -4,8 +4,11 @@ At each step, the 2N best continuations of a sentence are its candidates. Of the
 as finished, and their places in the beam go to the next candidates that do not end. A sentence is done, and leaves the
 batch, when N hypotheses times the options' patience are finished. At its maximum length, the first N candidates are
 registered as they are.
+
+Other than there, a sentence may name hypotheses that it does not want: they are dropped before they are continued.
 """
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic
@@ -116,8 +119,10 @@ class BeamSearch(Generic[State]):
         """
         assert self._beams is not None
         beams, everybody = self._beams, list(range(len(self._sentences)))
+        looked_at = self._drop_unwanted(beams)
         forbidden = self._guard.forbidden(self._hypotheses)
-        steps = self._guard.pass_on(min(self._decoder.stride, max(each.remaining for each in self._sentences)))
+        stride = 1 if looked_at else self._decoder.stride
+        steps = self._guard.pass_on(min(stride, max(each.remaining for each in self._sentences)))
         taken = [self._choose(0, beams, forbidden)]
         for ahead in range(1, steps):
             self._continue_with(everybody, taken[-1], beams)
@@ -139,6 +144,23 @@ class BeamSearch(Generic[State]):
 
     def _going(self) -> list[int]:
         return staying([sentence.done for sentence in self._sentences])
+
+    def _drop_unwanted(self, beams: _Beams[State]) -> bool:
+        """Drop unwanted hypotheses, but not all of a sentence; return whether any sentence has to be looked at."""
+        size = self._options.beam_size
+        asked = [i for i, sentence in enumerate(self._sentences) if sentence.wanted.unwanted and not sentence.done]
+        for i in asked:
+            totals = beams.scores[i].tolist()
+            going = [k for k in range(size) if totals[k] > -math.inf]
+            unwanted = [k for k in going if self._is_unwanted(i, k)]
+            if len(unwanted) < len(going):
+                beams.scores[i, unwanted] = -math.inf
+        return bool(asked)
+
+    def _is_unwanted(self, sentence: int, hypothesis: int) -> bool:
+        wanted, row = self._sentences[sentence], sentence * self._options.beam_size + hypothesis
+        assert wanted.wanted.unwanted is not None
+        return wanted.wanted.unwanted(self._histories.of(row, wanted.length))
 
     def _choose(self, ahead: int, beams: _Beams[State], forbidden: Sequence[tuple[int, int]] = ()) -> Chosen:
         """Choose the best continuations; hypotheses are `ahead` tokens longer than was looked at."""

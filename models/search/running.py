@@ -1,6 +1,6 @@
 """The interface of a search that runs step by step, and when rows of finished sentences leave its batch."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -9,6 +9,9 @@ from models.search.hypotheses import Hypothesis
 
 IDLE: Final = 8
 """A batch shrinks once one in this many of its sentences is done: moving the others costs as much as a step."""
+
+Unwanted = Callable[[Sequence[int]], bool]
+"""Tells by its tokens so far, without control tokens, whether a hypothesis should not be continued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class Wanted:
     """The most tokens to generate, end of sentence included; 1 or more."""
     draft: Tokens = ()
     """A draft, whose tokens are kept as far as greedy search would give the same; beam search ignores it."""
+    unwanted: Unwanted | None = None
+    """Which hypotheses beam search drops as long as it has others; greedy search, which has only one, ignores it."""
 
 
 @dataclass(frozen=True, slots=True)

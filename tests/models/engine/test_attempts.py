@@ -1,5 +1,7 @@
 """Parts are translated again if something is lost."""
 
+import pytest
+
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
 from models.search.hypotheses import Hypothesis
@@ -25,3 +27,36 @@ def test_a_hypothesis_that_says_nothing_is_no_alternative(runtime: Runtime) -> N
     attempts.take([said[0], Hypothesis([space], 0.0, 0.0), said[1]])
     translation = runtime._translation(prepared, [attempts])
     assert (translation.text, [other.text for other in translation.alternatives]) == ("らかo.", ["りかo."])
+
+
+REPEATED, GOOD = "らか りか らか りか らか りかo.", "らか りかo."
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "others", "chosen"),
+    [
+        ("から。", Options(), [GOOD], GOOD),
+        ("から。", Options(), [REPEATED + "."], REPEATED),
+        ("からから。", Options(), [], REPEATED),
+        ("から。", Options(beam_size=1), [], REPEATED),
+        ("から。", Options("sentence"), [], REPEATED),
+    ],
+)
+def test_what_repeats_itself_is_searched_for_once_more(
+    runtime: Runtime, source: str, options: Options, others: list[str], chosen: str
+) -> None:
+    """Not if the source does the same, or the search can drop no hypothesis; only what no longer repeats is taken."""
+    (prepared,) = runtime._preparation.prepare([TranslationRequest(source)], in_context=True)
+    (attempts,) = runtime._attempts(prepared, options)
+    said = [Hypothesis(list(runtime.tokenizer.encode_target(text)), 0.0, 0.0) for text in (REPEATED, *others)]
+    asked = []
+    for each in said:
+        asked.append(attempts.request.unwanted)
+        going = attempts.take([each])
+    assert not going
+    assert asked[0] is None
+    for unwanted in asked[1:]:
+        assert unwanted is not None
+        assert unwanted(said[0].tokens)
+        assert not unwanted(list(runtime.tokenizer.encode_target(GOOD)))
+    assert runtime._preparation.said(attempts.best[2][0]) == chosen

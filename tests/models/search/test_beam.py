@@ -1,4 +1,5 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -24,6 +25,11 @@ def log_probability(decoder: Any, kind: int, tokens: list[int]) -> float:
     for previous, token in zip([BOS, *tokens], tokens, strict=False):
         total += decoder.step(torch.tensor([previous]), state)[0].log_softmax(-1)[token].item()
     return total
+
+
+def contains(token: int, tokens: Sequence[int]) -> bool:
+    """Whether a hypothesis has a token."""
+    return token in tokens
 
 
 def test_a_beam_of_one_is_greedy(make_decoder: Make, make_sources: Sources) -> None:
@@ -85,6 +91,28 @@ def test_a_sentence_that_does_not_end_is_given_as_it_is(make_decoder: Make, make
     found = run(BeamSearch(make_decoder(2, scores={EOS: -50.0}), SearchOptions(4, 4)), make_sources(2), [6, 1])
     assert [[hypothesis.length for hypothesis in sentence] for sentence in found] == [[6] * 4, [1] * 4]
     assert not any(hypothesis.finished for sentence in found for hypothesis in sentence)
+
+
+@pytest.mark.parametrize("stride", [1, 4])
+def test_unwanted_hypotheses_are_dropped(make_decoder: Make, make_sources: Sources, stride: int) -> None:
+    """No hypothesis continues one that its sentence does not want; no other sentence takes notice."""
+    decoder, options, limits = make_decoder(10, scores={EOS: 3.0}), SearchOptions(4, 4), [9] * 10
+    decoder.stride = stride
+    free = run(BeamSearch(decoder, options), make_sources(10), limits)
+    dropped = [found[0].tokens[len(found[0].tokens) // 2] if kind % 2 else None for kind, found in enumerate(free)]
+    unwanted = [None if token is None else partial(contains, token) for token in dropped]
+    found = run(BeamSearch(decoder, options), make_sources(10), limits, unwanted=unwanted)
+    assert found[::2] == free[::2]
+    for kind in range(1, 10, 2):
+        assert len(found[kind]) == 4
+        assert not any(dropped[kind] in h.tokens[: h.length - 1] for h in found[kind])
+
+
+def test_a_sentence_that_wants_no_hypothesis_has_the_usual_ones(make_decoder: Make, make_sources: Sources) -> None:
+    """The last hypotheses are never dropped: each sentence has a translation."""
+    decoder, options, limits = make_decoder(5, scores={EOS: 3.0}), SearchOptions(4, 4), [9] * 5
+    free = run(BeamSearch(decoder, options), make_sources(5), limits)
+    assert run(BeamSearch(decoder, options), make_sources(5), limits, unwanted=[lambda tokens: True] * 5) == free
 
 
 def test_the_minimum_length_is_kept(make_decoder: Make, make_sources: Sources) -> None:
