@@ -55,10 +55,15 @@ def _scores(scores: Mapping[str, float]) -> str:
 
 
 def _limits(manifest: Manifest) -> str:
-    limits = manifest.limits
-    return (
+    limits, unsure = manifest.limits, manifest.unsure_below
+    long = (
         f"A sentence of more than {limits.split_tokens} tokens is translated in parts, since training saw none longer;"
         f" a clause of more than {limits.source_tokens} is divided between words."
+    )
+    if unsure is None:
+        return long
+    return (
+        f"{long}\n\nA translation with a score below {unsure:.2f} is less sure than nine in ten of the development set."
     )
 
 

@@ -89,6 +89,8 @@ class Manifest(Frozen):
     provenance: Provenance
     scores: dict[str, FiniteFloat]
     """Figures on test sets, by descriptive name."""
+    unsure_below: FiniteFloat | None = None
+    """A tenth of the translations of a development set have scores below this; None if that is unknown."""
     files: dict[FileName, Sha256]
 
     @property

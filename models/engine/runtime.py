@@ -273,10 +273,9 @@ class Runtime:
         )
 
     def _attempts(self, prepared: Prepared, options: Options) -> list[Attempts]:
-        searched = self._search_options(options)
-        drops = searched.beam_size > 1 and isinstance(self.engine(options.strategy), TorchEngine)
-        repetitions = self._repetitions if drops else None
-        return Attempts.of(prepared, Telling(self._preparation, self._wordings, options, repetitions))
+        drops = options.strategy == "direct" and not self._joins_source and self._search_options(options).beam_size > 1
+        telling = Telling(self._preparation, self._wordings, options, self._repetitions if drops else None)
+        return Attempts.of(prepared, telling)
 
     def _translation(self, prepared: Prepared, tried: Sequence[Attempts]) -> Translation:
         if not tried:

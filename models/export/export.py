@@ -25,8 +25,9 @@ from models.engine.runtime import Runtime
 from models.engine.strategies import TokenizedRequest, TorchEngine
 from models.errors import BundleError, SelfTestError
 from models.export.agreement import CLOSE, Sample, exact_disagreement, mean_shift
+from models.export.certainty import score_of_least_sure_tenth
 from models.export.choices import NO_CHOICES, Choices
-from models.export.writing import Contents, convert, write_bundle
+from models.export.writing import Contents, convert, with_certainty, write_bundle
 from models.network.model import TranslationModel
 from models.search.hypotheses import max_target_length
 from models.training.checkpoints import Checkpoint, load_checkpoint, load_model
@@ -79,7 +80,8 @@ def export_bundle(
     trained = load_checkpoint(checkpoint)
     trained = replace(trained, config=choices.applied_to(trained.config))
     model = load_model(trained)
-    sample = _sample(_documents(trained.config, documents), trained, model.architecture)
+    checked = _documents(trained.config, documents)
+    sample = _sample(checked, trained, model.architecture)
     alone = sentence_model_of(trained, model) if sentence is None else sentence_model_beside(trained, sentence)
     contents = Contents(trained.config, trained.tokenizer, model, alone)
     partial = beside(out)
@@ -87,7 +89,8 @@ def export_bundle(
         manifest = write_bundle(partial, contents, quantization, scores=scores)
         if contents.sentence is not None:
             _check_backbone(partial / BACKBONE, contents.sentence, trained.tokenizer, quantization, sample)
-        _check_weights(partial, model, quantization, sample)
+        stored = _check_weights(partial, model, quantization, sample)
+        manifest = with_certainty(partial, manifest, score_of_least_sure_tenth(stored, checked))
         _replace(partial, out)
     except OSError as error:
         raise BundleError(f"{out}: cannot be written: {error.strerror}") from error
@@ -165,14 +168,15 @@ def _check_backbone(
     _check_shift(f"in {quantization}, the backbone", mean_shift(ours, shipped, sample))
 
 
-def _check_weights(folder: Path, model: TranslationModel, quantization: Quantization, sample: Sample) -> None:
-    """Load the finished bundle as a server would, and check its weights for decoding with context.
+def _check_weights(folder: Path, model: TranslationModel, quantization: Quantization, sample: Sample) -> Runtime:
+    """Load the finished bundle as a server would, check its weights for decoding with context, and return it.
 
     A float32 bundle is checked in float32, as it is meant to be served: by default, this machine may compute in int8.
     """
     compute_type = "float32" if quantization == "float32" else "auto"
     stored = Runtime.load(folder, compute_type=compute_type, threads=torch.get_num_threads())
     _check_shift("the stored weights", mean_shift(TorchEngine(model), stored.engine("direct"), sample))
+    return stored
 
 
 def _check_shift(what: str, shift: float) -> None:

@@ -88,6 +88,19 @@ def write_bundle(
         scores=scores,
         files=_checksums(folder),
     )
+    return _written(folder, manifest)
+
+
+def with_certainty(folder: Path, manifest: Manifest, unsure_below: float | None) -> Manifest:
+    """Add to the manifest of a bundle, and to its card, below which score its translations are less sure than usual.
+
+    Raises:
+        OSError: the bundle cannot be written.
+    """
+    return _written(folder, manifest.model_copy(update={"unsure_below": unsure_below}))
+
+
+def _written(folder: Path, manifest: Manifest) -> Manifest:
     manifest.save(folder)
     (folder / CARD).write_text(model_card(manifest), encoding="utf-8")
     return manifest

@@ -38,6 +38,7 @@ _INFO: Final[dict[str, Any]] = {
     "licence": "CC-BY-SA-3.0",
     "attribution": "NICT, Japanese-English Bilingual Corpus of Wikipedia's Kyoto Articles",
     "fingerprint": "5f2c8e0d9a417b36",
+    "unsure_below": -0.8,
     "default": True,
     "state": "serving",
 }

@@ -54,6 +54,12 @@ export async function choice() {
   return { source_lang, target_lang, model: name };
 }
 
+/** Whether a model, by its name, was less sure of a translation than of nine in ten. */
+export function isUnsure({ score }, name) {
+  const { unsure_below: limit } = models.find((model) => model.name === name) ?? {};
+  return score !== null && score < (limit ?? -Infinity);
+}
+
 /** The terms, as members of a request. Half a term is refused: it may be unfinished. */
 export function glossary() {
   const lines = terms.value.split("\n").filter((line) => line.trim());

@@ -1,6 +1,7 @@
 /** The source of a translated sentence, and its other translations. */
 
 import { answered } from "./api.js";
+import { isUnsure } from "./choice.js";
 import { OFFERED, offerOthers, textsOf } from "./others.js";
 
 const about = document.querySelector("#text .about");
@@ -18,11 +19,15 @@ export async function showOrigin(passage, sentence, span) {
   document.querySelector("#text .chosen")?.classList.remove("chosen");
   span.classList.add("chosen");
   const how = ` — translated with ${read} preceding ${read === 1 ? "sentence" : "sentences"}. `;
-  about.replaceChildren(origin, how, others);
+  const doubt = isUnsure(sentence, passage.asked.model) ? "The model is unsure of it. " : "";
+  about.replaceChildren(origin, how, doubt, others);
   about.hidden = false;
   const texts = await translations(passage, sentence);
   if (!others.isConnected) return; // another sentence was chosen, or this one again
-  offerOthers(others, texts, () => span.textContent, (text) => (span.textContent = text));
+  offerOthers(others, texts, () => span.textContent, (text) => {
+    span.textContent = text;
+    span.classList.remove("unsure");
+  });
 }
 
 /** The translations of a sentence in its context, beginning with its own. */

@@ -1,7 +1,7 @@
 /** A document that grows: a session of the service. */
 
 import { answered, ask, send } from "./api.js";
-import { choice, glossary, onModel } from "./choice.js";
+import { choice, glossary, isUnsure, onModel } from "./choice.js";
 import { attempt } from "./notice.js";
 import { OFFERED, offerOthers, textsOf } from "./others.js";
 
@@ -52,8 +52,8 @@ async function say() {
 async function begin() {
   const asked = { glossary: glossary(), alternatives: OFFERED, ...(await choice()) };
   const { session_id, next_position } = await answered("v1/sessions", asked);
-  const { source_lang, target_lang } = asked;
-  return { address: `v1/sessions/${session_id}`, sentences: next_position, source_lang, target_lang };
+  const { source_lang, target_lang, model } = asked;
+  return { address: `v1/sessions/${session_id}`, sentences: next_position, source_lang, target_lang, model };
 }
 
 async function sent(session) {
@@ -67,12 +67,13 @@ async function sent(session) {
   }
 }
 
-function show(sentence, { address, source_lang, target_lang }) {
+function show(sentence, { address, source_lang, target_lang, model }) {
   const row = template.content.cloneNode(true).firstElementChild;
   const [source, target, others] = [".source", ".target", ".others"].map((part) => row.querySelector(part));
   source.lang = source_lang;
   target.lang = others.lang = target_lang;
   source.textContent = sentence.source;
+  target.classList.toggle("unsure", isUnsure(sentence, model));
   const choose = offer(target, sentence.translation, `${address}/sentences/${sentence.position}`);
   const draw = () => offerOthers(others, textsOf(sentence), () => target.textContent, choose);
   target.addEventListener("input", draw);
@@ -95,6 +96,7 @@ function offer(target, translation, address) {
   return correct;
 
   function correct(text) {
+    if (text !== known) target.classList.remove("unsure");
     target.textContent = text;
     saving = saving.then(() => isSaved(text) || attempt(() => save(text)));
   }

@@ -1,7 +1,7 @@
 /** A text, translated as one document. */
 
 import { translated } from "./api.js";
-import { choice, glossary, onModel } from "./choice.js";
+import { choice, glossary, isUnsure, onModel } from "./choice.js";
 import { hideComparison, showComparison } from "./comparison.js";
 import { offerIn } from "./example.js";
 import { attempt } from "./notice.js";
@@ -57,13 +57,18 @@ async function show(signal) {
     for await (const { kind, data } of translated(asked, signal)) {
       if (kind === "sentence") add(mine, data);
       else target.append(data.after);
-      const count = mine.sentences.length;
-      const seconds = ((performance.now() - began) / 1000).toFixed(1);
-      state.textContent = `${count} ${count === 1 ? "sentence" : "sentences"}, ${seconds} s`;
+      tell(mine, performance.now() - began);
     }
   } finally {
     if (mine === passage) offer();
   }
+}
+
+function tell({ asked, sentences }, milliseconds) {
+  const count = sentences.length;
+  const unsure = sentences.filter((sentence) => isUnsure(sentence, asked.model)).length;
+  const long = `${count} ${count === 1 ? "sentence" : "sentences"}, ${(milliseconds / 1000).toFixed(1)} s`;
+  state.textContent = unsure ? `${long}. The model is unsure of ${unsure}, underlined.` : long;
 }
 
 function clear() {
@@ -84,6 +89,7 @@ function offer() {
 function add(passage, sentence) {
   const span = document.createElement("span");
   span.textContent = sentence.translation;
+  span.classList.toggle("unsure", isUnsure(sentence, passage.asked.model));
   span.role = "button";
   span.tabIndex = passage.sentences.length ? -1 : 0; // the others are reached by arrow keys
   span.addEventListener("click", () => attempt(() => showOrigin(passage, sentence, span)));

@@ -68,6 +68,7 @@ def _info(model: Model, catalogue: Catalogue) -> ModelInfo:
         licence=manifest.licence,
         attribution=manifest.attribution,
         fingerprint=model.fingerprint,
+        unsure_below=manifest.unsure_below,
         default=catalogue.is_default(model),
         state=_state(model),
     )

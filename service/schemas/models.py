@@ -36,6 +36,9 @@ class ModelInfo(Body):
     """Who must be credited under the licence."""
     fingerprint: str
     """Identifies the bundle, even among bundles of the same name."""
+    unsure_below: float | None
+    """Nine in ten translations of the texts it was checked on have a `score` above this. One below it is less likely to
+    be right. Null if that is unknown."""
     default: bool
     """Whether it serves its language pair if a request names no model."""
     state: ModelState

@@ -46,7 +46,7 @@ def replica(folder: Path, redis_url: str) -> Iterator[Replica]:
     """A service with two language pairs; the model of one reads the translations of preceding sentences."""
     pairs = (
         bundle(folder / "ja-en"),
-        bundle(folder / "fr-de", name="other", source="fr", target="de", reads_target_context=True),
+        bundle(folder / "fr-de", name="other", source="fr", target="de", reads_target_context=True, unsure_below=-4),
     )
     replicas = Replicas(folder, pairs[0])
     yield replicas.new(redis_url=redis_url, bundles=":".join(map(str, pairs))).start()
@@ -239,6 +239,39 @@ def test_other_translation_is_chosen(page: Page, replica: Replica) -> None:
     expect(others.first).to_be_focused()
     page.get_by_role("button", name="Compare").click()
     expect(page.locator(".differences mark")).to_have_text(["[one.]"])  # compares the service's own translation
+
+
+def test_translations_that_the_model_is_unsure_of(page: Page, replica: Replica) -> None:
+    """They are underlined, until somebody chooses or writes another one; the stand-in is unsure of long sentences."""
+    page.goto(replica.url)
+    page.get_by_label("Languages").select_option(label="French → German")
+    translate(page, "Une phrase courte.\n\nUne phrase qui est beaucoup plus longue que la première.")
+    unsure = page.locator(".translation .unsure")
+    expect(unsure).to_have_text(
+        ["UNE PHRASE QUI EST BEAUCOUP PLUS LONGUE QUE LA PREMIÈRE. [Une phrase courte.=UNE PHRASE COURTE.]"]
+    )
+    expect(page.locator("#text output")).to_contain_text("The model is unsure of 1, underlined.")
+    unsure.click()
+    expect(page.locator("#text .about")).to_contain_text("The model is unsure of it.")
+    page.locator("#text .about button").first.click()
+    expect(unsure).to_have_count(0)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "court.")
+    say(page, "Une phrase qui est beaucoup plus longue que la première.")
+    expect(page.locator("#session .target")).to_have_count(2)
+    expect(page.locator("#session .unsure")).to_have_count(1)
+    page.locator("#session .unsure").fill("lang.")
+    page.locator("#session .target").last.press("Enter")
+    expect(page.locator("#session .unsure")).to_have_count(0)
+
+
+def test_model_of_which_nothing_is_known(page: Page, replica: Replica) -> None:
+    """Its translations are never underlined."""
+    page.goto(replica.url)
+    translate(page, "a very long sentence that this stand-in has a very low score for.")
+    expect(page.locator(".translation span")).to_have_count(1)
+    expect(page.locator(".unsure")).to_have_count(0)
+    expect(page.locator("#text output")).to_have_text(re.compile(r"1 sentence, [\d.]+ s"))
 
 
 def test_sentence_that_is_clicked_twice(page: Page, replica: Replica) -> None:

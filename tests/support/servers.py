@@ -79,6 +79,7 @@ def bundle(
     window: int = 2,
     reads_target_context: bool = False,
     accent: str = "",
+    unsure_below: float | None = None,
 ) -> Path:
     """Make a bundle without a model, for the stand-in runtime; its translations end with `accent`."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -98,6 +99,7 @@ def bundle(
             "quantization": "int8",
             "provenance": {"training_data": "none", "licence": "CC0-1.0", "attribution": f"nobody{accent}"},
             "scores": {},
+            "unsure_below": unsure_below,
             "files": {},
         }
     ).save(folder)
