@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import reduce
 from typing import Final
 
-from models.text.clock_times import clock_times
+from models.text.clock_times import english_clock_times, japanese_clock_times
 from models.text.glossary import Term
 from models.text.spacing import gap_of, primary
 from models.text.weekdays import UNREAD, english_weekdays, japanese_weekdays
@@ -48,7 +48,10 @@ _WORDS: Final = {"1": ("one", "a"), "100": ("one hundred", "a hundred")} | {
     for digits, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2)
 }
 """What may stand before a million."""
-_DATES: Final = {("en", "ja"): (clock_times, english_weekdays), UNREAD: (japanese_weekdays,)}
+_DATES: Final = {
+    ("en", "ja"): (english_clock_times, english_weekdays),
+    UNREAD: (japanese_clock_times, japanese_weekdays),
+}
 _BELOW_ZERO: Final = {"en": ("minus ", "negative "), "ja": ("マイナス", "氷点下")}
 _MOST_DIGITS: Final = 2
 _MOST_DIGITS_OF_ENGLISH: Final = 4
