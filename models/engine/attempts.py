@@ -60,7 +60,7 @@ class Telling:
 
     def is_repeated(self, spelt: Spelt) -> bool:
         """Return whether it is the source that says something again and again."""
-        return self.repetitions is not None and self.repetitions.in_source(spelt.plain)
+        return self.repetitions is not None and self.repetitions.in_source(spelt.text)
 
     def wording_of(self, term: Term) -> Asking[str]:
         """Return the model's own wording for a term, perhaps empty, without what surrounds it when it stands alone."""
