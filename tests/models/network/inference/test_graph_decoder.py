@@ -2,9 +2,10 @@ import copy
 import gc
 import logging
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import pytest
@@ -23,9 +24,9 @@ from models.network.inference.preparation import prepare
 from models.network.model import TranslationModel
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import continues_loop
-from models.search.running import Wanted
+from models.search.running import Unwanted, Wanted
 from models.search.search import new_search
-from tests.support.search import search
+from tests.support.search import run, search
 from tests.support.steps import go_on, scores
 from tests.support.tape import Launches, Tapes
 from tests.support.torch_kernels import stand_in
@@ -227,6 +228,28 @@ def test_a_batch_whose_longest_sentence_has_left_takes_less_room(doc_transformer
                 assert len(state.fixed) == 10
                 assert state.fixed["source.0.keys"].size(2) == 13  # with the end of the sentence
     assert frames == [64, 32]
+
+
+def test_hypotheses_that_search_drops_are_not_gone_on_from(
+    doc_transformer: TranslationModel, corpus: TokenizedCorpus
+) -> None:
+    """What search takes from the scores of a captured step counts in the next one."""
+    batch, options, lengths = corpus.batch(range(10), doc_transformer.architecture), SearchOptions(4, 4), [12] * 10
+
+    def translations(decoder: ModelDecoder, unwanted: Sequence[Unwanted | None] | None = None) -> list[list[list[int]]]:
+        found = run(new_search(decoder, options), batch, lengths, unwanted=unwanted)
+        return [[hypothesis.tokens for hypothesis in some] for some in found]
+
+    free = translations(ModelDecoder(doc_transformer))
+    middle = [best[len(best) // 2] for best, *_ in free]
+    unwanted = [None if row % 2 else partial(_ends_with, middle[row]) for row in range(10)]
+    expected = translations(ModelDecoder(doc_transformer), unwanted)
+    assert sum(one != other for one, other in zip(free, expected, strict=True)) == 5
+    assert translations(GraphDecoder(doc_transformer, Tapes()), unwanted) == expected
+
+
+def _ends_with(token: int, tokens: Sequence[int]) -> bool:
+    return tokens[-1:] == [token]
 
 
 def test_drafts_are_verified_and_gone_on_from(model: TranslationModel, corpus: TokenizedCorpus) -> None:
