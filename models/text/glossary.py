@@ -13,7 +13,7 @@ from models.errors import DataError
 from models.text.markup import unmarked
 from models.text.word_edges import is_in_number, kind_of, parts, runs_on
 from models.text.word_list import WordList
-from models.text.words import ENTITY, PICTURES, is_address
+from models.text.words import ENTITY, MYRIADS, PICTURES, is_address
 
 UNFIT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\U000f0000-\U0010ffff]")
 """Characters that no term may contain: line ends, other controls, and placeholders of marks in a translation."""
@@ -27,7 +27,7 @@ _PLURALS: Final = (
 """Endings of English words and their plurals, apart from irregular ones."""
 _ENDING: Final = 2
 """Letters that may follow a term in a translation, as in "shrines"."""
-_MYRIAD: Final = re.compile("[万億兆]")
+_MYRIAD: Final = re.compile(f"[{MYRIADS}]")
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 _PICTURES: Final = re.compile(f"[{PICTURES}]")
 

@@ -17,6 +17,7 @@ from models.text.clock_times import english_clock_times, japanese_clock_times
 from models.text.glossary import Term
 from models.text.spacing import gap_of, primary
 from models.text.weekdays import UNREAD, english_weekdays, japanese_weekdays
+from models.text.words import MYRIADS
 
 _ALIKE: Final = frozenset({"en", "ja", "ko", "yue", "zh"})
 """Languages that write digits, decimals and thousands alike; others have 3,14 for 3.14."""
@@ -85,13 +86,13 @@ class Numbers:
             target,
             re.compile(
                 rf"""
-                (?<! [0-9０-９A-Za-z.．千万億兆] ) (?<! [0-9０-９][,:/，：／] ) (?<! [A-Za-z]- )
+                (?<! [0-9０-９A-Za-z.．千천{MYRIADS}] ) (?<! [0-9０-９][,:/，：／] ) (?<! [A-Za-z]- ) (?<! [만억조][ ] )
                 (?: (?<! {_DIGIT}- )
                       (?P<code> {_DIGIT}++ (?P<sign>[-/:：.．]) {_DIGIT}++ (?: (?P=sign) {_DIGIT}++ )++ )   # 2024-05-31
                   | (?P<time> {_DIGIT}{{1,3}} [:：] {_DIGIT}{{1,3}} )                                  # 12:30, and 3:2
                   | (?P<minus> {_MINUS} )?+ (?: (?P<large> {large} ) | (?P<amount> {_AMOUNT} ) )
                       (?: (?P<yen> {yen} ) | (?P<unit> {_UNIT} ) )?+ )
-                (?! [,，.．]?+ {_DIGIT} | [A-Za-z千万億兆] )
+                (?! [,，.．]?+ {_DIGIT} | [A-Za-z千천{MYRIADS}] | [ -] (?i:thousand|million|billion|trillion)\b )
                 """,
                 re.VERBOSE | re.ASCII,
             ),

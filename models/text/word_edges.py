@@ -4,6 +4,8 @@ import re
 import unicodedata
 from typing import Final
 
+from models.text.words import MYRIADS
+
 _IDEOGRAPH: Final = re.compile(r"[々〆\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _RUNS_ON: Final = re.compile(rf"{_IDEOGRAPH.pattern}|[ぁ-ゟ\u0e00-\u109f\u1780-\u17ff\uac00-\ud7af]")
 """Scripts that do not show where a word ends: Chinese characters, hiragana, Thai, Lao, Tibetan, Burmese, Khmer, and
@@ -13,7 +15,7 @@ _KATAKANA: Final = re.compile(r"[ァ-ヺー]")
 _DIGIT: Final = "[0-9０-９]"
 _IN_NUMBER: Final = re.compile(
     rf"(?<={_DIGIT}) (?: [.．]?+{_DIGIT} | [,，]{_DIGIT}{{3}} )"
-    rf"| (?<={_DIGIT}[.．]) {_DIGIT} | (?<={_DIGIT}[,，]) {_DIGIT}{{3}} | (?<=[千万億兆]) {_DIGIT}",
+    rf"| (?<={_DIGIT}[.．]) {_DIGIT} | (?<={_DIGIT}[,，]) {_DIGIT}{{3}} | (?<=[千천{MYRIADS}]) {_DIGIT}",
     re.VERBOSE,
 )
 

@@ -40,6 +40,8 @@ _IN_FORMULA: Final = r"""(?:
     | [^\\\n^_=]{0,80}+ (?: [\^_=] | \\[A-Za-z] ) (?: [^\\\n\U000f0000-\U0010ffff] | \\[^()\[\]\n] ){0,200}+ )"""
 """What TeX has between \\( and \\), where Markdown may have words that only happen to be in brackets."""
 RAISED: Final = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+MYRIADS: Final = "万萬億亿兆만억조"
+"""What Japanese, Chinese and Korean count in behind digits, where English says million and billion."""
 _FRACTIONS: Final = "¼½¾⅓⅔⅕⅖⅗⅘⅙⅛⅜⅝⅞"
 _SQUARES: Final = "㎟㎠㎡㎢㎣㎤㎥㎦"
 """What normalisation makes other numbers of: 10⁶ is 106 then, 1½ is 11⁄2, and of 25㎢ models make 25 and 2 km."""
@@ -50,7 +52,9 @@ _AREA: Final = rf"(?: [{_SQUARES}] | {_UNIT} (?: [²³] | [23] (?![0-9]) | {_SUP
 HASHTAG: Final = r"(?<![A-Za-z0-9&\#/]) \# (?![0-9_]) [A-Za-z0-9_À-ÖØ-öø-ɏЀ-ӿ々〆ぁ-ゖァ-ヺー一-龠가-힣]{1,100}+"
 """What posts are found by: #kyoto #京都"""
 _TEN: Final = rf"(?<![0-9.,]) 10 {_SUP.format('[-+−–]?[0-9]{1,3}')}"
-POWER: Final = rf"(?: {_TEN} | (?: [0-9０-９][ ]?+ | [十百千万億/／] ) {_UNIT} {_SUP.format('[23]')} (?![A-Za-z]) )"
+POWER: Final = (
+    rf"(?: {_TEN} | (?: [0-9０-９][ ]?+ | [十百千{MYRIADS}/／] ) {_UNIT} {_SUP.format('[23]')} (?![A-Za-z]) )"
+)
 """What HTML has for 10⁶ and km²; other raised numbers may be those of notes."""
 _FORM: Final = r"[-+0\#',]*+ (?:\*|[0-9]*+) (?:\.(?:\*|[0-9]++))? (?:ll?|hh?|[jLtz])?"
 """Between the % and the last letter of a placeholder of printf."""
@@ -60,8 +64,8 @@ PLACEHOLDER: Final = (
     | (?<![0-9.,]) [0-9]++ (?:[.,][0-9]++)*+ [⁻{RAISED}]++ (?!\w)                              # 10⁶
     | {_TEN}                                                                                # 10<sup>6</sup>
     | (?<![0-9]) (?:[0-9]++[ ]?+)?+ [{_FRACTIONS}]                                            # 1½
-    | (?: (?<![十百千万億.,．，0-9０-９]) [0-9０-９]++ (?:[.,．，][0-9０-９]++)*+ [ ]?+             # 25㎢ 25 km²
-      | (?<=[十百千万億0-9０-９/／]) ) {_AREA}                                              # 250/km2 1万5000㎡
+    | (?: (?<![十百千{MYRIADS}.,．，0-9０-９]) [0-9０-９]++ (?:[.,．，][0-9０-９]++)*+ [ ]?+         # 25㎢ 25 km²
+      | (?<=[十百千{MYRIADS}0-9０-９/／]) ) {_AREA}                                          # 250/km2 1万5000㎡
     | """
     r"""
       [$%\#]? \{ \s*+ \$?+ [A-Za-z0-9_.-]*+                                      # {name} ${name} %{name} {0} {} {$NAME}
@@ -94,7 +98,7 @@ PLACEHOLDER: Final = (
     | (?<![A-Za-z0-9$\\]) \$ (?=[^\s$] [^$\n]{0,120}? [\\^_=])                     # $x^2$, of TeX
       [^$\n\U000f0000-\U0010ffff]{3,200}+ (?<!\s) \$ (?![A-Za-z0-9$])
     | (?: (?<![A-Za-z]) US )?+ [$¥￥€£] [ ]?+ [0-9０-９]++ (?: [.,．，] [0-9０-９]++ )*+   # $5.99, but not $2 million
-      (?! [A-Za-z] | [ -]?+ (?:thousand|million|billion|trillion) | [千万億兆] )
+      (?! [A-Za-z] | [ -]?+ (?:thousand|million|billion|trillion) | [千천""" + MYRIADS + r"""] )
     | \$\$ (?=[^$\n]{0,120}? [\\^_=]) [^$\n\U000f0000-\U0010ffff]{3,200}+ \$\$         # $$x^2$$
     | (?<![A-Za-z0-9]) (?: [0-9][0-9.,]{0,8}+ [ ] (?=[A-Za-z]) )?+                   # H~2~O 5 m^2^ 10^-3^, of Pandoc
       (?: [A-Za-z0-9]{1,12}+ (?: (?<![0-9]) ~(?:[0-9+-]{1,3}|[a-z])~ | \^(?:[0-9+-]{1,4}|[a-z])\^ ) ){1,6}+

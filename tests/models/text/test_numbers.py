@@ -64,6 +64,21 @@ def test_numbers_of_english(text: str, targets: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("languages", "text", "targets"),
+    [
+        ("ko en", "예산은 3000억 원, 2,500만 명, 15만 3000명, 5천 명, 2024년", ["2024"]),
+        ("zh en", "预算3000亿元，1.5亿人，15萬3000人，2024年", ["2024"]),
+        ("en zh", "1.5 million people, 2,500 billion won, 3,456 men", ["3,456"]),
+        ("en ko", "1.5 million people, 2,500 billion won, 3,456 men", ["3,456"]),
+    ],
+)
+def test_what_counts_in_other_words_elsewhere_is_no_term(languages: str, text: str, targets: list[str]) -> None:
+    """Of 3000억, 300 billion is right, and has no 3000."""
+    source, target = languages.split()
+    assert [term.target for term in terms(source, target, text)] == targets
+
+
+@pytest.mark.parametrize(
     ("languages", "text", "translation", "said"),
     [
         ("ja en", "20000人", "20,000 people", True),
@@ -92,6 +107,8 @@ def test_numbers_of_english(text: str, targets: list[str]) -> None:
         ("en ja", "0.7 billion yen", "0.7億円", False),
         ("en ja", "10,000 people", "1万2000人", False),
         ("en ja", "12,345 bytes", "12345万", False),
+        ("en ko", "12,345 bytes", "12345만", False),
+        ("en zh", "12,345 bytes", "12345亿", False),
         ("ja en", "100万円", "1,000,000,000 yen", False),
         ("ja en", "1,234百万円", "1,234 million yen", True),
         ("ja en", "980円", "1,980 yen", False),

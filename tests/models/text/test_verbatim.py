@@ -173,6 +173,7 @@ def test_a_stand_in_is_read_for_a_unit_of_area(japanese: Spelling, text: str, re
         ("合計￥１，２００、税込¥1,320です。", "合計ABC、税込JRです。"),
         ("It was $39.80, now $29.80.", "It was ABC, now JR."),
         ("¥3億と$1.5 million", "¥3億と$1.5 million"),
+        ("¥3亿和$2만", "¥3亿和$2만"),
     ],
 )
 def test_a_stand_in_is_read_for_an_amount_of_money(japanese: Spelling, text: str, read: str) -> None:
