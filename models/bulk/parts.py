@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.data.documents import decode_line, require_unpacked
+from models.data.documents import SIGNATURE, decode_line, require_unpacked
 from models.errors import DataError
 
 
@@ -72,9 +72,9 @@ class CorpusFile:
             DataError: the file is compressed, or a line is not UTF-8 or longer than any sentence.
         """
         with self.file.open("rb") as stream:
-            begin = stream.read(len(BOM_UTF8))
+            begin = stream.read(SIGNATURE)
             require_unpacked(self.name, begin)
-            offset = len(BOM_UTF8) if begin == BOM_UTF8 else 0
+            offset = len(BOM_UTF8) if begin.startswith(BOM_UTF8) else 0
             stream.seek(offset)
             first = 1
             for lines, sentences in _groups(stream, self.name, least):

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from models.config import ContextWindow, data_folder
 from models.errors import DataError
@@ -20,7 +21,16 @@ PIECE_SENTENCES = 512
 """Sentences worked on at a time, in whole documents: enough for full batches, few enough to show progress."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
+_PACKED: Final = {
+    b"\x1f\x8b": "gzip",
+    b"BZh9": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"(\xb5/\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+}
+"""What compressed files begin with."""
+SIGNATURE = 5
+"""Bytes of a file that tell whether it is compressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +204,11 @@ def read_lines(path: Path) -> list[bytes]:
 
 
 def require_unpacked(path: Path, content: bytes) -> None:
-    """Refuse gzip content, which only a name ending in `.gz` may announce."""
-    if content.startswith(_GZIP):
-        raise DataError("is compressed with gzip: rename it to end in .gz", path)
+    """Refuse compressed content: only gzip is read, and only if a name ending in `.gz` announces it."""
+    kind = next((kind for begin, kind in _PACKED.items() if content.startswith(begin)), None)
+    if kind is not None:
+        what = "rename it to end in .gz" if kind == "gzip" else "unpack it, or compress it with gzip"
+        raise DataError(f"is compressed with {kind}: {what}", path)
 
 
 def read_translations(path: Path) -> list[str]:

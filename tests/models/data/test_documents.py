@@ -1,6 +1,8 @@
 """Aligned files become documents, and nothing that is wrong with them is ignored silently."""
 
+import bz2
 import gzip
+import lzma
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +76,22 @@ def test_a_compressed_file_of_another_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.ja"
     path.write_bytes(gzip.compress(b"a\n"))
     assert str(error_of(path)) == f"{path}: is compressed with gzip: rename it to end in .gz"
+
+
+@pytest.mark.parametrize(
+    ("packed", "kind"),
+    [
+        (lzma.compress(b"a\n"), "xz"),
+        (bz2.compress(b"a\n"), "bzip2"),
+        (b"\x28\xb5\x2f\xfd\x04\n\n", "zstd"),
+        (b"PK\x03\x04\n\n", "zip"),
+    ],
+)
+def test_files_compressed_in_other_ways_are_refused(tmp_path: Path, packed: bytes, kind: str) -> None:
+    """Not as two files with different numbers of lines."""
+    source, target = write(tmp_path, "x.ja", "a\n"), write(tmp_path, "x.en", packed)
+    expected = f"{target}: is compressed with {kind}: unpack it, or compress it with gzip"
+    assert str(error_of(source, target)) == expected
 
 
 def test_gzip_and_plain_files_mix(tmp_path: Path) -> None:
