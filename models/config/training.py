@@ -43,7 +43,10 @@ class ScheduleConfig(Frozen):
             ValueError: it would end within its warm-up.
         """
         if self.kind == "linear" and updates <= self.warmup:
-            raise ValueError(f"a linear schedule of {updates} updates would end within its warmup of {self.warmup}")
+            raise ValueError(
+                f"a linear schedule of {updates} updates would end within its warmup of {self.warmup}: lower"
+                " training.schedule.warmup, or train for longer"
+            )
 
 
 class EmphasisConfig(Frozen):
