@@ -50,6 +50,11 @@ _PARTICLE = re.compile(
     r"|と(?=[^ぁ-ん]|い[いうえわっ]|おも|おっしゃ|さけ|たず|こた|つぶや|わら|の|か(?!なり)|だけ|さえ)"
 )
 """Japanese: after a closing bracket, `！` or `？`, words that cannot begin a sentence continue the one before."""
+_KOREAN_QUOTE = re.compile(r"[\"'”’」』》](?:[가-힣]|\s+(?:이?라|하)[고며는](?![가-힣]))")
+"""Korean: a particle right behind a quotation, or a word for it, goes on: "가자."라고 말했다, "좋아!" 하고 외쳤다."""
+_THAI_LETTER = re.compile(r"[\u0e00-\u0e7f]")
+_LETTER_ALONE = r"(?:(?<![\w\u064b-\u065f\u0670])[\u0621-\u064a\u066e-\u06d3]\.\s*$)"
+"""Arabic script: a letter with a full stop is a title or an initial, as in د. أحمد."""
 
 _BEFORE_NAMES = {
     "de": r"[Ii]nkl|[Ee]xkl|[Zz]zgl|Dipl\.-\w+",
@@ -64,11 +69,16 @@ _BEFORE_NAMES = {
     "zh": "Mr|Mrs|Ms|Dr|St|Prof",
 }
 """Abbreviations before a name or the like, which the library's lists for these languages lack."""
-_ORDINAL = {
+_UNFINISHED = {
+    **dict.fromkeys(("ar", "fa", "ur"), _LETTER_ALONE),
     "de": r"(?:\b(?:[dD](?:er|ie|as|es|em|en)|[iI][mn]|[iI]ns|[aA][mb]|[zZ]u[mr]|[vV]om|[bB]eim|[bB]is|[sS]eit"
-    r"|[uU]nd|[eE]ine?[mnrs]?|[iIsSmM](?:hre|eine)[mnrs]?)\s+[0-9]{1,3}\.\s*$)"
+    r"|[uU]nd|[eE]ine?[mnrs]?|[iIsSmM](?:hre|eine)[mnrs]?)\s+[0-9]{1,3}\.\s*$)",
+    "ko": r"(?:(?<![0-9.])[0-9]{4}\.\s*(?:[0-9]{1,2}\.\s*){0,2}$)",
+    "th": r"(?:(?:^|[\s.(])[\u0e00-\u0e7f]{1,4}\.\s*$)",
 }
-"""German: after an article or a preposition, a number with a full stop is an ordinal: im 19. Jahrhundert."""
+"""German: after an article or a preposition, a number with a full stop is an ordinal: im 19. Jahrhundert. Korean dates
+are 2024. 5. 31. Thai has full stops for abbreviations, ม.ค. and ดร., and hardly for anything else.
+"""
 
 
 class Boundaries:
@@ -77,10 +87,11 @@ class Boundaries:
     def __init__(self, language: str) -> None:
         self._language = code = primary(language)  # the library does not know most codes with a region or script
         self._japanese = code == "ja"
+        self._korean = code == "ko"
         self._english = code == "en"
         self._without_spaces = not sentence_gap_of(code)
         held = [rf"(?:\b(?:{_BEFORE_NAMES[code]})\.\s*$)"] if code in _BEFORE_NAMES else []
-        held += [_ORDINAL[code]] if code in _ORDINAL else []
+        held += [_UNFINISHED[code]] if code in _UNFINISHED else []
         self._unfinished = re.compile("|".join(held)) if held else None
 
     def split(self, line: str, longest: int) -> list[str]:
@@ -162,6 +173,8 @@ class Boundaries:
             or (before[-1] == "." and (_WITHIN_WORD.match(piece) or _WORD_BEGUN.search(end)))
             or _SIGN_QUOTED.search(end)
             or (self._japanese and before.endswith(("」", "』", "！", "？")) and _PARTICLE.match(piece))
+            or (self._korean and _KOREAN_QUOTE.match(end + piece[:4], len(end.rstrip()) - 1))
+            or (before[-1] == "." and _THAI_LETTER.match(piece))
             or (self._without_spaces and _INITIAL.search(end))
             or (attributed and attributed[0][-1].islower())
             or (not self._english and piece[0].islower() and _SHORT_WORD.search(end))
