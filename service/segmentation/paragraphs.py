@@ -27,7 +27,7 @@ _PROMPT: Final = ">>>"
 """Python's, in examples."""
 _LOOSE_COLUMNS: Final = 4
 """By how much full lines may differ in a language without spaces, where some signs may not begin or end a line."""
-_ENDS: Final = re.compile(r"""[.!?…:;。．！？：；」』）】〉》][\s"'”’»)\]*_`」』）】〉》]*\Z""")
+_ENDS: Final = re.compile(r"""[.!?…:;。．！？：；؟۔।॥」』）】〉》][\s"'”’»)\]*_`」』）】〉》]*\Z""")
 """The end of a line after which another sentence may begin."""
 _BROKEN: Final = re.compile(r"(?:[ \t]{2}|\\|<br ?/?>)\Z", re.IGNORECASE)
 """The end of a line with an intended line break in Markdown."""
@@ -124,7 +124,8 @@ def _is_full(paragraph: Sequence[_Line], gap: str) -> bool:
     return (
         most >= _LEAST_COLUMNS
         and len(pairs) > (not gap)
-        and any(_goes_on(before, line, gap, cased=bool(gap)) for before, line in pairs)
+        # Where letters have no case, as in Korean and Arabic, a single line break is too little evidence.
+        and any(_goes_on(before, line, gap, cased=len(pairs) == 1) for before, line in pairs)
         and all(
             before.columns >= most / 2 and before.columns + len(gap) + _columns(_first_word(line.text, gap)) > room
             for before, line in pairs

@@ -38,6 +38,19 @@ JAPANESE = """\
 """
 
 
+KOREAN = """\
+영희는 어제 시내에 있는 큰 서점에서 빨간
+책을 한 권 샀는데 집에 돌아와서 저녁을 먹기
+전에 벌써 절반을 읽었다. 그 책은 오래된 집에
+사는 가족의 이야기다.
+"""
+ARABIC = """\
+اشترى محمد كتابا أحمر من المكتبة القريبة من بيته يوم أمس وقرأ منه
+ثلاثين صفحة في المساء قبل أن ينام. هل أعجبه الكتاب؟ نعم، لأنه كان
+جميلا جدا وفيه صور كثيرة.
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "read"),
     [
@@ -53,6 +66,16 @@ JAPANESE = """\
 def test_lines_that_are_wrapped_are_joined(text: str, read: str | None) -> None:
     """Lines are joined if the next word had no room or is in lower case; repeated quotation marks are dropped."""
     assert unwrapped(text, "en") == (text.replace("\n", "") if read is None else read)
+
+
+@pytest.mark.parametrize(("language", "text"), [("ko", KOREAN), ("ar", ARABIC)])
+def test_full_lines_are_joined_in_languages_without_lower_case(language: str, text: str) -> None:
+    """Unless there are only two, or one had room for the next word."""
+    lines = text.splitlines(keepends=True)
+    assert unwrapped(text, language) == text.replace("\n", " ", len(lines) - 1)
+    two, short = "".join(lines[:2]), text.replace(" ", "\n", 3)
+    assert unwrapped(two, language) == two
+    assert unwrapped(short, language) == short
 
 
 def test_japanese_is_joined_without_a_space() -> None:
