@@ -64,7 +64,7 @@ async def keep_file(
 
 
 async def file_there(key: FileKey, file: KeptFile, sent: Sent, parts: Services) -> FileState | None:
-    """What has become of a file that was kept already, and needs nothing more; None where it is to be kept.
+    """What has become of a file that a replica has taken already, and which stays; None where it is to be kept.
 
     Raises:
         FileConflictError: another one has its id.
@@ -76,7 +76,10 @@ async def file_there(key: FileKey, file: KeptFile, sent: Sent, parts: Services) 
         return None
     there = state.file
     same = replace(file, sentences=there.sentences, characters=there.characters, digest=sent.digest)
-    return None if _checked(same, state).status == "queued" else state
+    if _checked(same, state).status == "queued":
+        return None
+    await parts.files.stay(key, len(sent.content))  # whoever was sent it may have died once it was in the queue
+    return state
 
 
 def _checked(sent: KeptFile, state: FileState) -> FileState:

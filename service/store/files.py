@@ -156,9 +156,13 @@ class Files:
         ttl_ms = min(_KEPT_UNTIL_QUEUED_MS, self._ttl_ms)
         await self._keep(key, "keep", size, ttl_ms, about, _written(content), memory)
         await self._enqueue(key)
+        await self.stay(key, size)
+        self.news.set()
+
+    async def stay(self, key: FileKey, size: int) -> None:
+        """Give a file of `size` bytes that is in the queue, or has left it, its full time-to-live; see `keep`."""
         if await self._keep(key, "stay", size) == -1:
             raise StoreUnavailableError  # Redis has lost it meanwhile
-        self.news.set()
 
     async def _keep(self, key: FileKey, how: str, size: int, ttl_ms: int | None = None, *parts: str) -> int:
         ttls = self._ttl_ms if ttl_ms is None else ttl_ms, self._ttl_ms

@@ -308,6 +308,17 @@ def test_a_retry_costs_no_sentences(replicas: Replicas, mortal_redis: RedisServe
         assert send(client, "か。").json()["code"] == "rate_limited"
 
 
+def test_a_retry_keeps_a_file_whose_receiver_has_died(client: httpx.Client, own_redis: RedisServer) -> None:
+    """A replica may die between queueing a file and giving it its full time; by a retry, another may have taken it."""
+    path = sent(client, "か。", key="one")
+    assert client.get(path, params=WAIT).json()["status"] == "done"
+    with closing(Redis.from_url(own_redis.url)) as redis:
+        (name,) = redis.keys("*:file:*")
+        redis.pexpire(name, 60_000)
+        assert send(client, "か。", key="one").json()["status"] == "done"
+        assert redis.pttl(name) > 60_000
+
+
 def test_what_fails_says_why(client: httpx.Client) -> None:
     """The reason is in the status, and in the answer to fetching the translation anyway."""
     path = sent(client, "か。\nrefuse")
