@@ -19,8 +19,11 @@ _LANGUAGE: Final = ("{http://www.w3.org/XML/1998/namespace}lang", "lang")
 """Attributes for the language of a variant; the second one up to TMX 1.1."""
 _AROUND_WORDS: Final = "hi"
 """The only inline element whose content is words of the sentence; that of all others is some program's."""
-_LINES: Final = re.compile(r"[ \t\r\n]*[\t\r\n][ \t\r\n]*")
-"""Line breaks and tabs, with which tools lay a file out for people."""
+_LINES: Final = re.compile(r"(?<! ) *+[\t\r\n][ \t\r\n]*+")
+"""Line breaks and tabs, with which tools lay a file out for people.
+
+A run of spaces is tried only once, at its beginning, and not again from each of them.
+"""
 LONGEST_NAMESPACE: Final = 256
 """Maximum characters of an XML namespace: each query of an element's name copies all of it."""
 _MOST_NAMED: Final = 8

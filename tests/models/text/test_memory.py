@@ -117,6 +117,12 @@ def test_what_is_no_memory_is_refused(content: bytes, message: str, tmp_path: Pa
         read_memory(file, JA_EN)
 
 
+def test_no_run_of_spaces_takes_long() -> None:
+    """If the time grew with the square of their number, this would never end."""
+    spaces = " " * 250_000
+    assert read(tmx(unit(ja=f"か{spaces}\nき{spaces}く", en="a"))) == [Segment(f"か き{spaces}く", "a")]
+
+
 def test_entities_are_nobodys_words() -> None:
     """An entity that a file declares is dropped, and nested ones are refused rather than expanded."""
     content = tmx(unit(ja="猫", en="c&e1;at")).decode().partition("?>")[2]
