@@ -29,6 +29,8 @@ _LOOSE_COLUMNS: Final = 4
 """By how much full lines may differ in a language without spaces, where some signs may not begin or end a line."""
 _ENDS: Final = re.compile(r"""[.!?…:;。．！？：；؟۔।॥」』）】〉》][\s"'”’»)\]*_`」』）】〉》]*\Z""")
 """The end of a line after which another sentence may begin."""
+_LONGEST_END: Final = 20
+"""Such an end is looked for in so many characters: each bracket of a long row of them might begin one."""
 _BROKEN: Final = re.compile(r"(?:[ \t]{2}|\\|<br ?/?>)\Z", re.IGNORECASE)
 """The end of a line with an intended line break in Markdown."""
 _SET_OUT: Final = re.compile(r"\S(?:\t|[ \u3000]{3})\s*\S")
@@ -135,7 +137,8 @@ def _is_full(paragraph: Sequence[_Line], gap: str) -> bool:
 
 def _goes_on(before: _Line, line: _Line, gap: str, *, cased: bool) -> bool:
     """Return whether a sentence goes on in the next line, as far as one can tell without knowing the language."""
-    if before.columns < _LEAST_COLUMNS or _ENDS.search(before.text) or not _has_some_words(before.text, gap):
+    end = before.text[-_LONGEST_END:]
+    if before.columns < _LEAST_COLUMNS or _ENDS.search(end) or not _has_some_words(before.text, gap):
         return False
     first = _WORD.search(line.text)
     return first is not None and (first[0].islower() or (not cased and unicodedata.category(first[0]) == "Lo"))

@@ -134,3 +134,9 @@ def test_many_lines_do_not_take_long() -> None:
         "-\n",
     ):
         unwrapped(line * 100_000, "en")
+
+
+def test_a_row_of_brackets_does_not_take_long() -> None:
+    """Each of them might begin the end of a sentence; with the square of their number, this would never end."""
+    text = f"{'」' * 250_000}か\nき\n"
+    assert unwrapped(text, "ja") == text
