@@ -124,14 +124,15 @@ def _of_html_as_space(named: re.Match[bytes]) -> bytes:
     return b" " * len(named[0]) if named[1].decode() in html.entities.html5 else named[0]
 
 
-def _names(archive: ZipFile) -> list[str]:
+def _names(archive: ZipFile) -> Iterator[str]:
+    """Return the names of pages, each once, however often it is listed: it may be as long as the whole list."""
     book = _book(archive)
     listed = _list(archive, book)
     items = {item.get("id"): item for item in listed.iter(_LISTED + "item")}
-    read = [items.get(each.get("idref")) for each in listed.iter(_LISTED + "itemref")]
+    read = dict.fromkeys(items.get(each.get("idref")) for each in listed.iter(_LISTED + "itemref"))
     pages = [item for item in read if item is not None and item.get("media-type") in _PAGES]
     contents = [item for item in items.values() if _is_contents(item)]
-    return [_name(book, item.get("href", "")) for item in [*pages, *contents]]
+    return (_name(book, item.get("href", "")) for item in [*pages, *contents])
 
 
 def _book(archive: ZipFile) -> str:

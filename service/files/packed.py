@@ -17,6 +17,8 @@ MOST_TAGS: Final = 500_000
 """The most tags in those parts: each takes some hundred bytes of memory."""
 _MOST_PARTS: Final = 20_000
 """The most parts: the list of them at the end of a file has to be read first, and takes half a kilobyte for each."""
+_LONGEST_NAME: Final = 1000
+"""The most characters in the name of a part: other names are built from it, one for each reference in the part."""
 _LISTED: Final = b"PK\x01\x02"
 """The beginning of each entry in that list."""
 _PACKED: Final = frozenset((ZIP_STORED, ZIP_DEFLATED))
@@ -27,7 +29,8 @@ def opened(content: bytes, suffix: str, main: str | re.Pattern[str]) -> ZipFile:
     """Open a file as an archive, which must have a part with the name, or the pattern of names, `main`.
 
     Raises:
-        InvalidInputError: it is no such archive, has too many parts, or unpacks to too many bytes.
+        InvalidInputError: it is no such archive, has too many parts or a part with a long name, or unpacks to too many
+            bytes.
     """
     if content.count(_LISTED) > _MOST_PARTS:
         raise InvalidInputError(f"file: is not a valid {suffix}: it has more than {_MOST_PARTS} parts")
@@ -39,6 +42,10 @@ def opened(content: bytes, suffix: str, main: str | re.Pattern[str]) -> ZipFile:
     has_main = main in names if isinstance(main, str) else any(map(main.fullmatch, names))
     if not has_main or len(set(names)) < len(names):
         raise InvalidInputError(f"file: is not a valid {suffix}: it lacks what such a file contains")
+    if any(len(name) > _LONGEST_NAME for name in names):
+        raise InvalidInputError(
+            f"file: is not a valid {suffix}: a part's name is longer than {_LONGEST_NAME} characters"
+        )
     if any(info.compress_type not in _PACKED for info in archive.infolist()):
         raise InvalidInputError(f"file: is not a valid {suffix}: it uses an unsupported method of compression")
     _check_size(archive.infolist(), _MOST_BYTES, "it")

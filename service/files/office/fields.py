@@ -55,11 +55,12 @@ class _Field:
             content: for each run with marks, how many elements it has that count.
         """
         instruction = "".join(mark.text or "" for mark in self.marks if _kind(mark) is None)
-        shows_text = _shows_text(instruction) or (instruction.split()[:1] == [_TYPED] and self._is_filled_in())
-        return bool(self.shows) and not self.is_computed and shows_text and self._stands_apart(content)
+        is_typed = instruction.split()[:1] == [_TYPED]
+        may_be_read = bool(self.shows) and not self.is_computed and (is_typed or _shows_text(instruction))
+        return may_be_read and self._stands_apart(content) and (not is_typed or self._is_filled_in())
 
     def _is_filled_in(self) -> bool:
-        """Return whether what is shown has any text."""
+        """Return whether what is shown has any text; only for marks that stand apart, as others may end anywhere."""
         run, last = self.marks[self.shows - 1].getparent(), self.marks[-1].getparent()
         while run is not None and run is not last:
             if any(map(str.strip, run.itertext(_SAYS, with_tail=False))):

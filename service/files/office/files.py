@@ -93,7 +93,7 @@ class OfficeFiles:
         for main, content in read_parts(archive, [each for each in archive.infolist() if self._is_main(each)]):
             names = {each.key: each.name for each in relations.of(main)}
             keys = dict.fromkeys(each.get(KEY, "") for each in parsed(main, content, self.suffix).iter(self.listing))
-            for name in [names[key] for key in keys if key in names]:
+            for name in dict.fromkeys(names[key] for key in keys if key in names):
                 yield from (name, *(each.name for each in relations.of(name) if each.kind != _SLIDE))
 
     def _is_main(self, part: ZipInfo) -> bool:

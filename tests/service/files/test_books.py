@@ -1,6 +1,7 @@
 """Books: which pages are translated and in which order; everything else stays as it is."""
 
 import re
+import tracemalloc
 from io import BytesIO
 from zipfile import ZipFile
 
@@ -119,6 +120,16 @@ def test_elements_with_prefixes() -> None:
     assert prefixed.startswith("<h:p>く<m:math><m:mi>X</m:mi></m:math>。</h:p>")
     declared = f'<h:div xmlns:h="http://www.w3.org/1999/xhtml" xmlns:m="m">{prefixed}</h:div>'
     assert sentences(book(b=page(declared))) == sentences(book(b=page(body)))
+
+
+def test_a_page_that_is_listed_again_and_again_takes_no_memory() -> None:
+    """With a copy of its address for each time, a book of a kilobyte would fill the memory."""
+    content = book(book=listed("a", *["b"] * 5_000, a=f"text/b.xhtml {PAGE}", b=f"{'b' * 20_000} {PAGE}"))
+    tracemalloc.start()
+    assert sentences(content) == ["題", "き", "く", "こ。"]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20_000_000
 
 
 @pytest.mark.parametrize(

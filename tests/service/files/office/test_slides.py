@@ -147,6 +147,17 @@ def test_slides_are_read_in_their_order() -> None:
         assert "Slide10" in after.read("ppt/slides/slide10.xml").decode()
 
 
+def test_a_slide_that_is_listed_again_and_again_is_read_once() -> None:
+    """If the time grew with how often it is listed, and with what it refers to, this would never end."""
+    order = "".join(f'<p:sldId id="{number}" r:id="rId{number}"/>' for number in range(1, 10_001))
+    parts = {
+        "presentation.xml": f"<p:presentation {NAMESPACES}><p:sldIdLst>{order}</p:sldIdLst></p:presentation>",
+        "_rels/presentation.xml.rels": relations(*["slides/slide1.xml"] * 10_000),
+        "slides/_rels/slide1.xml.rels": relations(*["../charts/chart1.xml"] * 10_000),
+    }
+    assert html_of(file(run("か"), **parts)) == "<p>か</p>"
+
+
 def test_a_file_of_another_program() -> None:
     """A file by python-pptx can be read by it again: a title, a table, a chart's title, and notes."""
     content = _made()

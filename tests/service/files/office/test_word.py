@@ -448,6 +448,7 @@ def damaged() -> bytes:
         (doubled, "lacks what such a file contains"),
         (bomb, "bytes when it is unpacked"),
         (lambda: file(**{f"{number}": "" for number in range(20_000)}), "it has more than 20000 parts"),
+        (lambda: file(**{"a" * 1000: ""}), "a part's name is longer than 1000 characters"),
         (damaged, "word/document.xml is damaged"),
         (longer_than_it_says, "word/document.xml is damaged"),
         (
@@ -571,3 +572,9 @@ def test_a_run_with_many_fields_is_read_soon() -> None:
     marks = "".join(re.findall("<w:fld.*?/>|<w:instr.*?/w:instrText>", link("")))
     content = file(f"<w:r>{'<w:softHyphen/>' * 60_000}{marks * 20_000}</w:r>{run('か')}")
     assert html_of(content) == '<p><img id="0">か</p>'
+
+
+def test_fields_of_a_form_that_end_elsewhere_are_read_soon() -> None:
+    """If each of them were searched for text up to the end of the paragraph, this would never end."""
+    one = f"{BEGIN}{said('FORMTEXT')}{SEPARATE}<w:ins>{END}</w:ins>"
+    assert html_of(file(one * 10_000 + run("か"))).endswith('">か</p>')
