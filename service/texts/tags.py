@@ -10,6 +10,7 @@ from html import unescape
 from typing import Final
 from xml.parsers import expat
 
+from models.text.words import ENTITY
 from service.errors import InvalidInputError
 
 _APART: Final = r"<!--(?: -?> | .*?--> | .*\Z ) | <!\[CDATA\[(?: .*?\]\]> | .*\Z ) | <![^>]*+(?: > | \Z )"
@@ -57,6 +58,8 @@ _REFERS: Final = re.compile("(?:end|foot)note|noteref|_edn|_ftn", re.IGNORECASE)
 """What the tag of a link to a note says, if it is not raised."""
 _LONGEST_NOTE: Final = 16
 """The most tokens of such a link."""
+_ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
+"""No longer ones: Python refuses to read a number of thousands of digits."""
 _OF_PROGRAMS: Final = frozenset(("code", "kbd", "math", "samp", "svg", "tt", "var"))
 
 
@@ -237,8 +240,12 @@ def _end_of_note(tokens: Sequence[Token], place: int) -> int | None:
     inside = tokens[place:end]
     names = {token.name for token in inside}
     is_link = names >= _OF_NOTES or (first.name == "a" and any(_REFERS.search(token.raw) for token in inside))
-    said = unescape("".join(token.raw for token in inside if token.kind is Kind.TEXT))
+    said = _ENTITY.sub(_character, "".join(token.raw for token in inside if token.kind is Kind.TEXT))
     return end if is_link and names <= _IN_NOTES and _NOTE.fullmatch(said) else None
+
+
+def _character(entity: re.Match[str]) -> str:
+    return unescape(entity[0])
 
 
 def _says_no(token: Token) -> bool:

@@ -16,7 +16,8 @@ _START_TAG: Final = re.compile(rb"""<(?:[^<>"']++|"[^"]*+"|'[^']*+')*+>""")
 _OTHER_ENCODING: Final = re.compile(
     rb"""\A(<\?xml\b[^>]*?\sencoding\s*+=\s*+["'])(?!utf-8["'])[\w.:-]++""", re.IGNORECASE
 )
-_CHARACTER: Final = re.compile(r"&(?:#x([0-9A-Fa-f]++)|#([0-9]++)|(amp|apos|gt|lt|quot));")
+_CHARACTER: Final = re.compile(r"&(?:#x([0-9A-Fa-f]++)|#0*+([0-9]++)|(amp|apos|gt|lt|quot));")
+"""Without the zeros before a number: Python refuses to read thousands of digits."""
 _NAMED: Final = {"amp": "&", "apos": "'", "gt": ">", "lt": "<", "quot": '"'}
 _CDATA: Final = ("<![CDATA[", "]]>")
 

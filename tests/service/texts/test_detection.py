@@ -23,6 +23,12 @@ TEXTS = {
 }
 
 
+async def test_number_of_no_character_is_text() -> None:
+    """However long it is."""
+    found = await detect([f"{TEXTS['fr']} &#{'1' * 5000};"], TEXTS.keys())
+    assert found[0].language == "fr"
+
+
 @pytest.mark.parametrize(("language", "text"), TEXTS.items())
 async def test_sentence_is_enough(language: str, text: str) -> None:
     """One sentence suffices among the served languages, under the codes used there; probabilities sum to 1."""

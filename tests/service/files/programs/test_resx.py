@@ -143,6 +143,11 @@ def test_nothing_takes_long(run: str) -> None:
     assert "X" in capitals(resx(f"x{run * (300_000 // len(run))}y"))
 
 
+def test_zeros_before_the_number_of_a_character() -> None:
+    """However many there are."""
+    assert html_of(resx(f"x&#{'0' * 5000}65;y").encode()) == "xAy"
+
+
 _TEXTS = st.lists(st.sampled_from([*"xz \n\t\r'\"あ😀>]", "& ", "< "]), max_size=8).map("".join)
 
 
