@@ -34,7 +34,7 @@ _BARE: Final = {
 """Bare & and < that have to be escaped, as they begin no entity; browsers know some entities without a semicolon."""
 _LINE_BREAK: Final = r"(?<![ \t])[ \t]*+[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\s*+"
 """Line breaks of any kind: sentences end at each, where line breaks are significant."""
-_BETWEEN_WORDS: Final = re.compile(rf"(</?[a-z][a-z0-9:-]*+ {_ATTRIBUTE}-*+=\"[0-9]+\"/?>|{_LINE_BREAK})")
+_BETWEEN_WORDS: Final = re.compile(rf"(</?[a-z][a-z0-9:-]*+ {_ATTRIBUTE}[0-9]*+=\"[0-9]+\"/?>|{_LINE_BREAK})")
 """Numbered tags, and line breaks."""
 _IN_PLACE_OF_CODE: Final = "<x "
 """The beginning of the tag that stands for an element that is not translated."""
@@ -119,8 +119,8 @@ class Tagged:
 def _tagged(
     tokens: Iterable[Token], splits: Callable[[str], bool], taken: str, gap: str | None, kind: Literal["html", "xml"]
 ) -> Tagged:
-    used = {len(dashes) for dashes in re.findall(rf" {_ATTRIBUTE}(-*)=", taken)}
-    attribute = _ATTRIBUTE + "-" * next(number for number in count() if number not in used)
+    used = set(re.findall(rf" ({_ATTRIBUTE}[0-9]*)=", taken))
+    attribute = next(name for name in (f"{_ATTRIBUTE}{number or ''}" for number in count()) if name not in used)
     numbering = _Numbering(attribute)
     blocks, around = list[str](), list[str]()
     lines = 0
