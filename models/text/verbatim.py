@@ -28,8 +28,13 @@ from models.text.weekdays import UNREAD, without_weekdays
 from models.text.word_edges import kind_of
 from models.text.words import ADDRESS, ENTITY, HASHTAG, PICTURES, PLACEHOLDER, SIGNS, beside
 
-_VERBATIM: Final = re.compile(f"(?P<address>{ADDRESS})|(?:{PLACEHOLDER})+", re.VERBOSE | re.ASCII)
-"""Placeholders without anything between them are one; possessive, such a repetition of groups fails in Python 3.11."""
+_VERBATIM: Final = re.compile(
+    rf"(?P<address>{ADDRESS}) | (?: (?:{PLACEHOLDER}) (?: [:/.-] (?=[%{{$]) )? )+", re.VERBOSE | re.ASCII
+)
+"""Placeholders with nothing between them, or a single sign as in %H:%M, are one: models make "%H: %M" of two.
+
+Possessive, such a repetition of groups fails in Python 3.11.
+"""
 _PICTURES: Final = re.compile(
     rf"(?:[{PICTURES}]|[0-9#*]\ufe0f?\u20e3)"
     rf"(?:[{PICTURES}\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]|\u200d(?=[{PICTURES}]))*"

@@ -83,6 +83,7 @@ def japanese() -> Spelling:
         "HTTPS://EXAMPLE.COM/A",
         "%s",
         "%1$d",
+        *("%H:%M:%S", "%d/%d", "%d.%d", "${host}:${port}", "{first}-{last}", "{{ hours }}:{{ minutes }}"),
         "%(total).2f",
         "`make demo`",
         "``a ・ b``",
