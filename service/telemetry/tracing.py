@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opentelemetry import trace
 from opentelemetry.context import Context, attach, detach
@@ -18,6 +18,9 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from service.errors import SettingsError
 from service.telemetry.build import release
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
 
 NO_TRACER: Final[Tracer] = NoOpTracer()
 """Records nothing."""
@@ -47,6 +50,24 @@ def tracing(endpoint: str | None, *, ratio: float, process: str) -> Iterator[Tra
         yield NO_TRACER
         return
     _check_headers()
+    try:
+        provider = _provider(endpoint, ratio, process)
+    except ValueError as error:  # from the SDK, for a limit on spans; it may even be raised by an import
+        raise SettingsError(f"OTEL_*: {error}") from None
+    try:
+        yield provider.get_tracer("antecedent")
+    finally:
+        ending = threading.Thread(target=provider.shutdown, daemon=True)  # the SDK's own limit is half a minute
+        ending.start()
+        ending.join(_END_SECONDS)
+
+
+def _provider(endpoint: str, ratio: float, process: str) -> "TracerProvider":
+    """Return what makes tracers whose spans are exported to the collector at `endpoint`.
+
+    Raises:
+        SettingsError, ValueError: the SDK refuses a number in an environment variable of OpenTelemetry's.
+    """
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - costs time
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
@@ -71,12 +92,7 @@ def tracing(endpoint: str | None, *, ratio: float, process: str) -> Iterator[Tra
         provider.add_span_processor(BatchSpanProcessor(exporter))
     except ValueError as error:
         raise SettingsError(f"OTEL_BSP_*: {str(error).removesuffix('.')}") from None
-    try:
-        yield provider.get_tracer("antecedent")
-    finally:
-        ending = threading.Thread(target=provider.shutdown, daemon=True)  # the SDK's own limit is half a minute
-        ending.start()
-        ending.join(_END_SECONDS)
+    return provider
 
 
 def _check_headers() -> None:

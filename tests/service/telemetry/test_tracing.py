@@ -37,6 +37,7 @@ def test_off_means_no_tracer_and_no_sdk() -> None:
     [
         ("OTEL_BSP_MAX_QUEUE_SIZE", "100"),
         ("OTEL_BSP_SCHEDULE_DELAY", "-1"),
+        ("OTEL_SPAN_LINK_COUNT_LIMIT", "many"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "a=b,api-key: himitsu"),
         ("OTEL_EXPORTER_OTLP_HEADERS", 'api-key="himitsu"'),
         ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "himitsu"),
