@@ -16,8 +16,11 @@ _PARAGRAPH, _RUN, _LOOK, _MARK, _INSTRUCTION, _SAYS = (
 PASSING: Final = frozenset(W + name for name in ("lastRenderedPageBreak", "proofErr", "softHyphen"))
 """Elements about the original text, which are dropped: where a page ended, what was misspelt."""
 _SIMPLE: Final = W + "fldSimple"
-_TEXTUAL: Final = "HYPERLINK", "TOC"
-"""Fields that show text. Most others show a number, a date or something from elsewhere, and are left to Word."""
+_TEXTUAL: Final = "HYPERLINK", "REF", "TOC"
+"""Fields that show text. Most others show a number, a date or something from elsewhere, and are left to Word.
+
+A reference (`REF`) is filled in only when somebody asks Word to, so until then it would show the original heading.
+"""
 _TYPED: Final = "FORMTEXT"
 """A field of a form, which shows what somebody has typed into it; blanks are to be filled in, and stay."""
 
