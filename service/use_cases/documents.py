@@ -17,6 +17,7 @@ from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
 from service.schemas.documents import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence
 from service.schemas.sentences import TranslatedSentence
+from service.segmentation.named_links import with_addresses
 from service.segmentation.paragraphs import unwrapped
 from service.segmentation.splitting import Segmented, split
 from service.settings import Settings
@@ -203,7 +204,7 @@ class Documents:
         return -(-len(request.text) // self._settings.max_sentence_characters)
 
     async def split(self, texts: Sequence[str], language: str, *, unwrap: bool = False) -> list[Segmented]:
-        """Split each text into sentences; with `unwrap`, its paragraphs may be wrapped by hand.
+        """Split each text into sentences; with `unwrap`, its paragraphs may be wrapped by hand, and links be named.
 
         Raises:
             InvalidInputError: together, they are more than a document may have.
@@ -214,7 +215,7 @@ class Documents:
         def work() -> list[Segmented]:
             found, room = list[Segmented](), most + 1
             for text in texts:
-                read = unwrapped(text, language) if unwrap else text
+                read = with_addresses(unwrapped(text, language)) if unwrap else text
                 found.append(split(read, language, longest=longest, most=room))
                 room -= len(found[-1].sentences)
                 if room == 0:

@@ -87,6 +87,12 @@ async def test_streamed_document_is_the_whole_one(desk: Desk, text: str) -> None
     assert whole.text.translate(spaces) == unwrapped(text, "ja").translate(spaces)
 
 
+async def test_links_that_are_named_by_their_words_have_their_addresses(desk: Desk) -> None:
+    """Their translated words would name none."""
+    whole = await desk.whole(text="彼は[京都][]へ。\n\n[京都]: a.md\n")
+    assert whole.text == "彼は[京都](a.md)へ。\n\n[京都]: a.md\n"
+
+
 @pytest.mark.parametrize("given", [{"text": ""}, {"text": " \n　"}, {"text": "🙂🎉\n"}, {"sentences": []}])
 async def test_document_without_sentences(desk: Desk, given: dict[str, object]) -> None:
     """Having nothing to translate is not an error: the text comes back unchanged, and no worker is involved."""
