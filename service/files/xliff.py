@@ -7,7 +7,8 @@ and the limits of bold text, stay with the same words, as do the tags of a segme
 import re
 from collections.abc import Container, Iterator
 from copy import deepcopy
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, NamedTuple
 
 from lxml import etree
 
@@ -23,6 +24,8 @@ _NEW: Final = ("{urn:oasis:names:tc:xliff:document:2.0}", "{urn:oasis:names:tc:x
 _SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
 _AROUND_WORDS: Final = frozenset(("g", "mrk", "pc"))
 """Inline elements that contain words of the sentence; the contents of all others are for programs."""
+_ENDS: Final = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}
+"""Inline elements before words of the sentence that belong together, and the ones after these."""
 _DONE: Final = frozenset(("final", "needs-review-translation", "reviewed", "signed-off", "translated"))
 """States of segments that are already translated."""
 _LOCKED: Final = frozenset(("locked", "true"))
@@ -33,6 +36,8 @@ _PARTS: Final = ("seg-source", "segment", "source", "target", "trans-unit")
 
 _Element = Any
 """An element of lxml, which has no types."""
+_Key = tuple[str, str | None]
+"""What the beginning and the end of a pair have in common: the name of the latter, and an id."""
 
 
 def html_of(content: bytes) -> str:
@@ -179,6 +184,20 @@ def _say_who(unit: _Element, source: _Element, target: _Element) -> None:
         target.set(_SPACE, space)
 
 
+class _Pair(NamedTuple):
+    """Two elements with words between them, such as the limits of bold text."""
+
+    begin: _Element
+    end: _Element
+
+
+class _Open(NamedTuple):
+    """An element that is being filled, and what follows it or its words when they end."""
+
+    filled: _Element
+    end: _Element | None = None
+
+
 class _Segment:
     """A source and the place for its translation."""
 
@@ -187,7 +206,7 @@ class _Segment:
         self._unit = unit
         self._source = source
         self._target = target
-        self._kept: list[_Element] = []
+        self._kept: list[_Element | _Pair] = []
         self._page = page
         self._words = "" if len(source) else source.text or ""
         self.html = _with_choices("".join(self._read(source))) if len(source) else page.html_of(self._words)
@@ -210,34 +229,90 @@ class _Segment:
 
     def _read(self, parent: _Element) -> Iterator[str]:
         yield html_of_words(parent.text or "")
+        pairs = _pairs(parent)
+        ends = {pair.end for pair in pairs.values()}
         for child in parent:
-            self._kept.append(child)
-            number = len(self._kept) - 1
-            if _has_words(child):
-                yield f'<a id="{number}">{"".join(self._read(child))}</a>'
+            if child in ends:
+                yield "</a>"
             else:
-                yield f'<img id="{number}">'
+                yield from self._keep(child, pairs.get(child))
             yield html_of_words(child.tail or "")
 
+    def _keep(self, child: _Element, pair: _Pair | None) -> Iterator[str]:
+        self._kept.append(child if pair is None else pair)
+        number = len(self._kept) - 1
+        if pair is not None:
+            yield f'<a id="{number}">'
+        elif _has_words(child):
+            yield f'<a id="{number}">{"".join(self._read(child))}</a>'
+        else:
+            yield f'<img id="{number}">'
+
     def _fill(self, target: _Element, translation: str) -> None:
-        opened, left = [target], dict(enumerate(self._kept))
+        opened, left = [_Open(target)], dict(enumerate(self._kept))
         for piece in pieces_of(translation):
             if isinstance(piece, str):
-                add_text(opened[-1], piece)
+                add_text(opened[-1].filled, piece)
             elif piece.name == "br":
-                add_text(opened[-1], "\n")
+                add_text(opened[-1].filled, "\n")
             elif piece.name == "code":
                 pass  # the limits of a choice
             elif piece.closes:
-                del opened[max(1, len(opened) - 1) :]
+                _close(opened)
             elif piece.number is not None:
                 kept = left.pop(piece.number, None)  # None if used already: an id must not occur twice
                 if piece.name == "a":
-                    opened.append(opened[-1] if kept is None else etree.SubElement(opened[-1], kept.tag, kept.attrib))
+                    opened.append(_opened(opened[-1].filled, kept))
                 elif kept is not None:
-                    opened[-1].append(_alone(kept))
-        for kept in left.values():
-            target.append(etree.Element(kept.tag, kept.attrib) if _has_words(kept) else _alone(kept))
+                    opened[-1].filled.append(_alone(kept))
+        while len(opened) > 1:
+            _close(opened)
+        target.extend(chain.from_iterable(map(_empty, left.values())))
+
+
+def _pairs(parent: _Element) -> dict[_Element, _Pair]:
+    """Return the pairs within an element by their beginnings; of two that cross, only the one that ends first."""
+    found, opened = dict[_Element, _Pair](), list[tuple[_Key, _Element]]()
+    places = dict[_Key, int]()
+    """Where in `opened` each key was last; it is something else by now if that has been left out."""
+    for child in parent.iterchildren("*"):
+        name = etree.QName(child).localname
+        if name in _ENDS:
+            key = _ENDS[name], child.get("rid") or child.get("id")
+            places[key] = len(opened)
+            opened.append((key, child))
+        elif name in _ENDS.values():
+            key = name, child.get("startRef") or child.get("rid") or child.get("id")
+            place = places.get(key, len(opened))
+            if place < len(opened) and opened[place][0] == key:
+                begin = opened[place][1]
+                found[begin] = _Pair(begin, child)
+                del opened[place:]
+    return found
+
+
+def _opened(parent: _Element, kept: _Element | _Pair | None) -> _Open:
+    """Begin the element, or the words, that a tag stands for; None stands for nothing."""
+    if isinstance(kept, _Pair):
+        parent.append(_alone(kept.begin))
+        return _Open(parent, kept.end)
+    return _Open(parent if kept is None else etree.SubElement(parent, kept.tag, kept.attrib))
+
+
+def _empty(kept: _Element | _Pair) -> Iterator[_Element]:
+    """Yield what a translation has lost, without words of the sentence."""
+    if isinstance(kept, _Pair):
+        yield from map(_alone, kept)
+    else:
+        yield etree.Element(kept.tag, kept.attrib) if _has_words(kept) else _alone(kept)
+
+
+def _close(opened: list[_Open]) -> None:
+    """End what was begun last, if there is anything besides the target."""
+    if len(opened) > 1:
+        filled, end = opened.pop()
+        if end is not None:
+            filled.append(_alone(end))
 
 
 def _with_choices(segment: str) -> str:

@@ -61,8 +61,15 @@ def capitals(content: bytes) -> bytes:
         ('<source>x<x id="1"/><ph id="2">&lt;br/&gt;</ph>y</source>', 'x<img id="0"><img id="1">y'),
         (
             '<source><bpt id="1">&lt;b&gt;</bpt>x<ept id="1">&lt;/b&gt;</ept></source>',
-            '<img id="0">x<img id="1">',
+            '<a id="0">x</a>',
         ),
+        ('<source><bx id="1" rid="7"/>x <x id="2"/><ex id="3" rid="7"/></source>', '<a id="0">x <img id="1"></a>'),
+        ('<source><bpt id="1"/><bpt id="2"/>x<ept id="2"/>y<ept id="1"/></source>', '<a id="0"><a id="1">x</a>y</a>'),
+        (
+            '<source><bpt id="1"/><bpt id="2"/>x<ept id="1"/>y<ept id="2"/></source>',
+            '<a id="0"><img id="1">x</a>y<img id="2">',
+        ),
+        ('<source><ept id="1"/>x<bpt id="1"/></source>', '<img id="0">x<img id="1">'),
         ('<source>x <mrk mtype="protected">y</mrk></source>', 'x <img id="0">'),
         (
             '<source>x {N, plural, one {a <x id="1"/>} other {{M, select, b {c}}}} <g id="2">y</g></source>',
@@ -246,6 +253,24 @@ def test_words_in_another_order_keep_what_is_around_them() -> None:
     assert found.endswith('<g id="1">Y</g> X<ph id="3">c</ph>Z<x id="2"/></target>')
 
 
+def test_limits_of_words_stay_with_the_words() -> None:
+    """What is bold may have elements for its beginning and its end, which move together and are there once."""
+    content = new(
+        '<segment><source>x <sc id="1"/>y<ec startRef="1"/> <sm id="2"/>z<em startRef="2"/></source></segment>'
+    )
+    (segment,) = segments(content)
+    assert segment == 'x <a id="0">y</a> <a id="1">z</a>'
+    for translation, expected in (
+        ('<a id="0">Y</a> X', '<sc id="1"/>Y<ec startRef="1"/> X<sm id="2"/><em startRef="2"/>'),
+        (
+            '<a id="1">Z <a id="0">Y</a> <a id="0">X',
+            '<sm id="2"/>Z <sc id="1"/>Y<ec startRef="1"/> X<em startRef="2"/>',
+        ),
+    ):
+        (found,) = units(with_translation(content, translation))
+        assert f"<target>{expected}</target>" in found
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -271,7 +296,11 @@ def test_what_is_none_is_said(content: bytes, said: str) -> None:
 
 INSIDE = st.recursive(
     st.sampled_from(["", "x", " y ", '<x id="1"/>', "<!-- c -->", "<ph>p</ph>", "&amp;", "\n"]),
-    lambda inner: st.one_of(st.lists(inner, max_size=3).map("".join), inner.map('<g id="2">{}</g>'.format)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map("".join),
+        inner.map('<g id="2">{}</g>'.format),
+        inner.map('<bpt id="3">b</bpt>{}<ept id="3"/>'.format),
+    ),
     max_leaves=6,
 )
 
