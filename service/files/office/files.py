@@ -12,6 +12,7 @@ from typing import Any, Final
 from zipfile import ZipFile, ZipInfo
 
 from service.files.numbered import paragraphs_of
+from service.files.office import drop_caps
 from service.files.office.dialects import SLIDES, WORD, Dialect, check_looks, check_tabs
 from service.files.office.open_document import OPEN_DOCUMENT, into_runs, out_of_runs
 from service.files.office.paragraph import Paragraph
@@ -32,10 +33,10 @@ class OfficeFiles:
     """The main part, which every such file has."""
     parts: re.Pattern[str]
     """The parts that people read."""
-    into_runs: Callable[[Any], None] | None = None
-    """Converts the text of a part to runs, for formats that have none."""
-    out_of_runs: Callable[[Any], None] | None = None
-    """Reverts `into_runs`."""
+    prepare: Callable[[Any], None] | None = None
+    """Brings the text of a part into the form in which it is read."""
+    revert: Callable[[Any], None] | None = None
+    """Reverts `prepare`."""
     drawings: re.Pattern[str] | None = None
     """The parts that are written in the dialect of slides."""
     listing: str | None = None
@@ -65,8 +66,8 @@ class OfficeFiles:
                 paragraph.write_copy()
             changed = {}
             for name, root in parts:
-                if self.out_of_runs is not None:
-                    self.out_of_runs(root)
+                if self.revert is not None:
+                    self.revert(root)
                 changed[name] = written(root)
             return with_parts(archive, changed)
 
@@ -106,8 +107,8 @@ class OfficeFiles:
             root = parsed(name, content, self.suffix)
             tabs += self._dialect_of(name).tabs_in(root)
             check_tabs(tabs)
-            if self.into_runs is not None:
-                self.into_runs(root)
+            if self.prepare is not None:
+                self.prepare(root)
             yield name, root
 
 
@@ -118,6 +119,8 @@ WORD_FILES: Final = OfficeFiles(
     WORD,
     re.compile(r"word/document\d*\.xml"),
     re.compile(rf"word/(?:(?:document|header|footer|footnotes|endnotes|comments)\d*|{_DRAWN})\.xml"),
+    drop_caps.join,
+    drop_caps.divide,
     drawings=re.compile(rf"word/{_DRAWN}\.xml"),
 )
 """Word for the web numbers all parts: its files have a `document2.xml`, or `document22.xml`."""

@@ -148,6 +148,22 @@ def test_what_a_paragraph_says(paragraph: str, expected: str) -> None:
     ) == (len(re.findall("<w:(?:drawing|fldChar|hyperlink|ins|del|sdt|br|tab|bookmarkStart)[ />]", document(content))))
 
 
+def test_a_large_initial_is_read_with_its_word() -> None:
+    """It is a paragraph of its own; it stays so, with the first letter of the translation."""
+    body = '<w:p><w:pPr><w:framePr w:dropCap="drop" w:lines="3"/></w:pPr>{}</w:p><w:p>{}</w:p>'
+
+    def made(initial: str, text: str) -> bytes:
+        return file(f"</w:p>{body.format(run(initial, BOLD), run(text))}<w:p><w:pPr/>")
+
+    content = made("O", "nce upon a time.")
+    assert html_of(content) == "<p>Once upon a time.</p>"
+    assert document(with_translation(content, "<p>昔々。</p>")) == document(made("昔", "々。"))
+    assert document(with_translation(content, "<p>「昔々」</p>")) == document(made("「昔", "々」"))
+    assert document(with_translation(content, html_of(content))) == document(content)
+    alone = file(f"</w:p>{body.format(run('O', BOLD), PICTURE)}<w:p><w:pPr/>")
+    assert html_of(alone) == "<p>O</p>"
+
+
 @pytest.mark.parametrize(
     ("paragraph", "expected"),
     [
