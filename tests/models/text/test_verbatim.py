@@ -189,6 +189,7 @@ def test_a_stand_in_is_read_for_an_amount_of_money(japanese: Spelling, text: str
     [
         *(
             "(^_^)",
+            "(^ o ^)",
             "(*^^*)",
             "(´・ω・｀)",
             "m(_ _)m",
@@ -211,10 +212,14 @@ def test_faces_follow_the_translation(japanese: Spelling, face: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["f(x^2)", "(x≧0)", "(A´)", "(35´)", "(ω=2πf)", "(user_name)", "(笑)", "（？－？）", "a:)"]
+    "text",
+    [
+        *("f(x^2)", "(a ^ b)", "(x≧0)", "(A´)", "(35´)", "(ω=2πf)", "(user_name)", "(auto_off)", "(笑)", "（？－？）"),
+        *("a:)", "（ﾌﾟﾘﾝﾀ）", "(ﾎﾟｯﾄ)"),
+    ],
 )
 def test_what_is_no_face(japanese: Spelling, text: str) -> None:
-    """Formulas, names, and years that nobody knows."""
+    """Formulas, names, half-width katakana, and years that nobody knows."""
     assert japanese.of(text).left_out == ()
 
 
