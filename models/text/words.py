@@ -58,9 +58,22 @@ POWER: Final = (
 """What HTML has for 10⁶ and km²; other raised numbers may be those of notes."""
 _FORM: Final = r"[-+0\#',]*+ (?:\*|[0-9]*+) (?:\.(?:\*|[0-9]++))? (?:ll?|hh?|[jLtz])?"
 """Between the % and the last letter of a placeholder of printf."""
+ENCLOSED: Final = (
+    r"""
+      \{\{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}\}                            # {{{name}}}
+    | [$%\#]? \{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}                        # {{ name | upper }}
+    | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:choice|plural|select|selectordinal) \s*+ ,   # of ICU, with all it may say
+      (?: [^{}]{1,400}+ | \{ (?: [^{}]{1,400}+ | \{ [^{}]{0,80}+ \} ){0,20}+ \} ){1,20}+ \}
+    | \{%-? (?: [^%{}\n\U000f0000-\U0010ffff] | %(?!\}) ){1,120}+ %\}                 # {% if name %}, of Jinja
+    | <%=? [^%<>\n\U000f0000-\U0010ffff]{1,80}+ %> | <!-- [^\n\U000f0000-\U0010ffff]{0,400}? -->
+    | """
+    rf"{TICKED}"
+)
+"""Code, comments, and what a program fills in, with all that may be between their signs, tags and bold words, too."""
 PLACEHOLDER: Final = (
     rf"""
-      {HASHTAG}
+      {ENCLOSED}
+    | {HASHTAG}
     | (?<![0-9.,]) [0-9]++ (?:[.,][0-9]++)*+ [⁻{RAISED}]++ (?!\w)                              # 10⁶
     | {_TEN}                                                                                # 10<sup>6</sup>
     | (?<![0-9]) (?:[0-9]++[ ]?+)?+ [{_FRACTIONS}]                                            # 1½
@@ -71,12 +84,8 @@ PLACEHOLDER: Final = (
       [$%\#]? \{ \s*+ \$?+ [A-Za-z0-9_.-]*+                                      # {name} ${name} %{name} {0} {} {$NAME}
       (?: \[ [A-Za-z0-9_"'.-]{1,40}+ \] | \(\) | \.[A-Za-z_][A-Za-z0-9_]*+ )*+
       (?: ,-?[0-9]{1,3}+ )?+ (?: ![rsa] )?+ (?: :[!-z|~]{0,40}+ )?+ \s*+ \}          # {0,-10:N2} {name!r} {price:,.2f}
-    | \{\{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}\}                            # {{{name}}}
-    | [$%\#]? \{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}                        # {{ name | upper }}
     | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:date|duration|list|number|ordinal|spellout|time) \s*+   # {day, date}
       (?: , [^{}\n\U000f0000-\U0010ffff]{1,80}+ )?+ \}
-    | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:choice|plural|select|selectordinal) \s*+ ,   # of ICU, with all it may say
-      (?: [^{}]{1,400}+ | \{ (?: [^{}]{1,400}+ | \{ [^{}]{0,80}+ \} ){0,20}+ \} ){1,20}+ \}
     | \{ '[^'{}\n\U000f0000-\U0010ffff]{1,40}+' \}                                 # {'@'}, of Vue
     | @ (?:\.[a-z]++)?+ : (?: [A-Za-z0-9_]++ (?:[.-][A-Za-z0-9_]++)*+              # @:name @.upper:name.of.a.text
       | \{'[^'{}\n\U000f0000-\U0010ffff]{1,80}+'\} | \([A-Za-z0-9_.-]{1,80}+\) )
@@ -104,7 +113,6 @@ PLACEHOLDER: Final = (
       (?: [A-Za-z0-9]{1,12}+ (?: (?<![0-9]) ~(?:[0-9+-]{1,3}|[a-z])~ | \^(?:[0-9+-]{1,4}|[a-z])\^ ) ){1,6}+
       [A-Za-z0-9]{0,12}+
     | [\[\]] (?:[0-9]{1,9}|\*|-Inf) ,[ ]?+ (?:[0-9]{1,9}|\*|\+?Inf) [\[\]]      # [1,19] of Laravel, ]1,Inf[ of Symfony
-    | \{%-? (?: [^%{}\n\U000f0000-\U0010ffff] | %(?!\}) ){1,120}+ %\}                 # {% if name %}, of Jinja
     | % (?:[0-9]++\$)?+ \#@ [A-Za-z_][A-Za-z0-9_]*+ @                                # %#@name@, of Apple
     | %% | (?<![0-9]) % L? [1-9][0-9]?+ (?![A-Za-z0-9%])                            # %1 %L1, of Qt
     | &lt;/? [A-Za-z0-9][A-Za-z0-9_.:-]*+ \s*+ /?+ &gt;                             # a tag that is spoken of
@@ -112,9 +120,8 @@ PLACEHOLDER: Final = (
     | _{3,}+ | ＿{2,}+                                                                # to be filled in by hand
     | \[ -?@[A-Za-z0-9_] [^\[\]\n\U000f0000-\U0010ffff]{0,120}+ \] (?!\()                # [@name, p. 3], of Pandoc
     | (?<![A-Za-z0-9&\#/]) \# [0-9]++ (?![A-Za-z0-9_])                                # of an issue: #123
-    | <%=? [^%<>\n\U000f0000-\U0010ffff]{1,80}+ %> | <!-- [^\n\U000f0000-\U0010ffff]{0,400}? -->
     """
-    rf"| \\\( {_IN_FORMULA} \\\) | \\\[ {_IN_FORMULA} \\\] | {TICKED} | {CODE} | </? {TAG} >"
+    rf"| \\\( {_IN_FORMULA} \\\) | \\\[ {_IN_FORMULA} \\\] | {CODE} | </? {TAG} >"
 )
 SIGNS: Final = (
     *("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[", "~", "^", "\\("),
