@@ -173,6 +173,8 @@ class _Reading:
         said = html.unescape(found[0])
         if said.isspace():
             return " "
+        if len(said) == 1 and unicodedata.category(said) == "Cf":  # such as a soft hyphen, which models do not read
+            return ""
         if len(said) != 1 or not said.isprintable():
             return found[0]
         if not said.isalnum():
@@ -190,7 +192,7 @@ class _Reading:
 
     def face(self, found: re.Match[str]) -> str:
         """What keeps the words around it apart."""
-        self.left_out.append(found[0])
+        self.left_out.append(found[0].translate({ord(said): written for said, written in self.escaped.items()}))
         joins = all(map(_runs_into, beside(found)))
         return " " if joins else ""
 

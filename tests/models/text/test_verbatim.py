@@ -308,6 +308,18 @@ def test_an_entity_is_read_as_what_it_says(english: Spelling) -> None:
     assert spelt.as_read("&quot;a&quot; &amp; &#40;b&#x29;") == '"a" & (b)'
 
 
+def test_an_entity_for_what_is_not_to_be_seen_is_not_read(english: Spelling) -> None:
+    """Soft hyphens and the like are in no vocabulary: as characters they are not read, either."""
+    assert english.of("Kyo&shy;to is&#8203; old&zwnj;.").plain == "Kyoto is old."
+
+
+def test_an_entity_that_is_not_read_is_written_as_it_was(english: Spelling) -> None:
+    """Left out as the characters it says, a face of entities would make a tag, or &lt; where it should say <."""
+    spelt = english.of("It is fun (&gt;_&lt;) today &#x1F600;.")
+    assert spelt.text.split() == ["It", "is", "fun", "today", "."]
+    assert spelt.restored("楽しい。") == "楽しい。 (&gt;_&lt;) &#x1F600;"
+
+
 def test_a_sign_with_a_backslash_is_read_without_and_has_it_again(english: Spelling) -> None:
     """Without the backslash, it would be Markdown; code and formulas keep their own backslashes."""
     spelt = english.of(r"2 \* 3, a\_b \# \[c] `\*d` C:\e")
