@@ -31,12 +31,13 @@ _MARK: Final = re.compile(
       | <sup \s [^<>/]*+ /> )                                         # in whose place there was one
     | < (?P<closes>/?) (?P<tag>{TAG}) >
     | (?P<foot> \[\^ [^\[\]\s\U000f0000-\U0010ffff]{{1,40}}+ \]            # [^1], of a note in Markdown
+      | \[ (?: \[ [0-9]{{1,3}} \] | \\\[ [0-9]{{1,3}} \\\] ) \] \( {_ADDRESS}++ \)       # [[1]](#note), of a web page
       | (?: (?<![A-Za-z0-9)\]\s{RAISED}⁺⁻₀-₉Ͱ-Ͽ㎀-㏟]) | (?<=[a-z]{{4}}) ) [{RAISED}]{{1,3}}+    # temple¹
         (?![{RAISED}⁺⁻\w]) )
     | (?P<stress> (?<!\*) \*{{1,3}} (?!\*) | (?<!_) _ (?!_) | (?<!~) ~~ (?!~)    # *a* **b** _c_ ~~d~~
       | (?<!=) == (?!=) )                                                       # ==e==
     | (?P<text> !?+ \[ )                                             # [text](https://example.org), ![picture](a.png)
-        (?= [^\[\]\n]*+ (?: (?<=!) \[ [^\[\]\n]*+ \] {_TO} [^\[\]\n]*+ )?+ \] {_TO} )   # [![picture](a.png)](b.html)
+        (?= (?: [^\[\]\n]++ | \[ [^\[\]\n]*+ \] )*+ \] {_TO} )   # [text [1]](a.html), [![picture](a.png)](b.html)
     | \] {_TO}
     """,
     re.VERBOSE | re.ASCII,
@@ -70,7 +71,7 @@ class Mark:
     @property
     def is_tag(self) -> bool:
         """Whether it may do without a partner."""
-        return self.text.startswith(("<", "[^", *RAISED))
+        return self.text.startswith(("<", "[^", "[[", "[\\", *RAISED))
 
 
 @dataclass(frozen=True, slots=True)

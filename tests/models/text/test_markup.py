@@ -45,6 +45,9 @@ from models.text.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
         ),
         ("a [b](https://c.d/e_(f)) g", Unmarked("a b g", (Pair("[", "](https://c.d/e_(f))", 2, 3),))),
         ("a [bc][d] e", Unmarked("a bc e", (Pair("[", "][d]", 2, 4),))),
+        ("[[a] b](c) d", Unmarked("[a] b d", (Pair("[", "](c)", 0, 5),))),
+        ("See [`a[0]`](b) c", Unmarked("See `a[0]` c", (Pair("[", "](b)", 4, 10),))),
+        ("a[[1]](#b) c.[\\[2\\]](#d)", Unmarked("a c.", (Pair("[[1]](#b)", "", 1, 1),), after="[\\[2\\]](#d)")),
         (
             "[![A](a.svg)](b) ![c](d)",
             Unmarked("A c", (Pair("[![", "](a.svg)](b)", 0, 1), Pair("![", "](d)", 2, 3))),
@@ -106,6 +109,7 @@ def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
         "2 ** 3",
         "[a] (b)",
         "[注](これは)",
+        "[[注]](これは)",
         "a[1][2]",
         "[a 1][b 2]",
         "[a](",
@@ -257,6 +261,7 @@ def test_places_are_nested_as_pairs_are() -> None:
     "run",
     [
         *("<b>", "<b></i>", "**", "[a](b)", "[a]", "[", "<a b=c ", "<", "](", "</b>", "<x/>", "<code>", "<code>a"),
+        *("[[", "[[a]", "[[a](b)", "[[1]](", "`", "`a", "{{", "{a,plural,{", "<!--", "^{*"),
         *("==", "\\*", "![", "[![a](b)", "![a](b)", '[a](b "', "](b(", "[ab][", "[^"),
     ],
 )
