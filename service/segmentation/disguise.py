@@ -7,7 +7,7 @@ that it reads correctly. The length never changes, so that positions in the disg
 import re
 from typing import Final
 
-from models.text.words import TICKED
+from models.text.words import CODE, TICKED
 
 _AFTER_STOP: Final = re.compile(r"(?<=[。！？])[0-9]")
 """The library takes an ASCII digit after a stop for a decimal, and so misses 来た。3人は; not so a wide digit."""
@@ -25,8 +25,8 @@ _NOTE: Final = re.compile(
 
 Replaced by white space, it makes no difference: Dr.¹ Smith is still not split.
 """
-_TICKED: Final = re.compile(TICKED, re.VERBOSE)
-"""The library takes a backtick that opens code after a stop for a closing quotation mark."""
+_CODE: Final = re.compile(f"{TICKED} | {CODE}", re.VERBOSE)
+"""The library takes a backtick that opens code for a closing quotation mark after a stop, and divides `a. B`."""
 _SPACED_STOP: Final = re.compile(r"(?<=[A-Z])[^\S\r\n]+(?=\.)")
 """The library panics at a wide or no-break space between a capital letter and a full stop, as found on web pages."""
 _ANSWER: Final = re.compile(r"\b(?:No|no|Mm)(?=\.\s+[^\W\d_])(?!\.\s+(?:[IVXLC]{2,}|[VXLC])\b)")
@@ -45,7 +45,7 @@ def disguised(line: str, *, spaced: bool) -> str:
         line: the line to be split into sentences.
         spaced: whether the language has spaces between words.
     """
-    line = _TICKED.sub(lambda found: "A" * len(found[0]), line)
+    line = _CODE.sub(lambda found: "A" * len(found[0]), line)
     line = _NOTE.sub(lambda found: found[0] if found[3].islower() else found[1] + " " * len(found[2]), line)
     line = _DECIMAL.sub("０", _AFTER_STOP.sub("０", line))
     line = _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)

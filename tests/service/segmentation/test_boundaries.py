@@ -41,6 +41,8 @@ def sentences(line: str, language: str, longest: int = 100) -> list[str]:
         ("en", "See https://example.com/a.b?c=d. |Or www.example.com! |Or a@b.com. |Done."),
         ("en", "Wait... what? |Wait… what? |And then… |He left. |Vol. 3 is e.g. here."),
         ("en", "really? |yes. |fine."),
+        ("en", "Run <code>a = 1. B = 2</code> now. |Then <kbd>Esc</kbd>. |Or `a. B`."),
+        ("ja", "<code>。</code>で区切る。|<code>a。</code>。|次。"),
         ("de", "Er kam, z. B. gestern. |Das kostet 3.000,50 Euro. |Siehe Abb. 3. |Gut."),
         ("de", "Am 3. Oktober 1990. |Im 19. Jahrhundert begann der 2. Weltkrieg nicht. |Prof. Dr. Meier ging."),
         ("de", "„Ja!“, rief er. |„Nein?“ fragte sie. |»Komm.« |Sie ging."),
