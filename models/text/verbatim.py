@@ -10,7 +10,7 @@ read: that is of no use elsewhere.
 import html
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from html.entities import html5
@@ -20,7 +20,7 @@ from typing import Final
 from models.text.characters import Nearest
 from models.text.glossary import Glossary, Term
 from models.text.letter_case import LetterCase
-from models.text.markup import NO_MARKS, unmarked
+from models.text.markup import NO_MARKS, Pair, unmarked
 from models.text.normalization.normalizer import normalizer_for
 from models.text.spacing import primary
 from models.text.spelt import STAND_INS, Spelt, as_tokenized
@@ -90,7 +90,7 @@ class Spelling:
         said = as_tokenized(_ENTITY.sub(lambda found: html.unescape(found[0]), text)).upper()
         free = [one for one in STAND_INS if one not in text and one not in said]
         reading = _Reading(self._nearest, free, {at for pair in marks.pairs for at in (pair.begin, pair.end)})
-        text, labels = _without_labels(text) if "#" in text else (text, [])
+        text, labels = _without_labels(text, marks.pairs) if "#" in text else (text, [])
         if any(sign in text for sign in SIGNS):
             text = _VERBATIM.sub(reading.stand_in, text)
         if "&" in text:
@@ -197,8 +197,11 @@ class _Reading:
         return " " if joins else ""
 
 
-def _without_labels(text: str) -> tuple[str, list[str]]:
-    """Take the hashtags from the end of a text, with pictures among them, unless one is the sentence's last word."""
+def _without_labels(text: str, pairs: Iterable[Pair]) -> tuple[str, list[str]]:
+    """Take the hashtags from the end of a text, with pictures among them, unless one is the sentence's last word.
+
+    Those that are links or bold stay: the marks around them would come to be around words of the sentence.
+    """
     begin, labels = len(text), 0
     for found in reversed(list(_HASHTAG.finditer(text))):
         if _PICTURES.sub("", text[found.end() : begin]).strip():
@@ -206,7 +209,8 @@ def _without_labels(text: str) -> tuple[str, list[str]]:
         begin, labels = found.start(), labels + 1
     before = text[:begin].rstrip()
     is_over = labels > 1 or _PICTURES.sub("", before[-1:]) in _STOPS
-    return (before, [text[begin:].rstrip()]) if labels and before and is_over else (text, [])
+    is_marked = any(pair.wide and pair.begin >= len(before) for pair in pairs)
+    return (before, [text[begin:].rstrip()]) if labels and before and is_over and not is_marked else (text, [])
 
 
 def _joined(before: str, after: str) -> str:

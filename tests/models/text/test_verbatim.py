@@ -542,6 +542,13 @@ def test_hashtags(english: Spelling, text: str, read: str, restored: str) -> Non
     assert re.sub(" +", " ", spelt.restored(spelt.text)) == restored
 
 
+def test_hashtags_that_are_links_are_read(english: Spelling) -> None:
+    """Left out like others behind a sentence, they would lose their links to its words."""
+    spelt = english.of("A day in Kyoto [#kyoto](https://a.org/k) <b>#autumn</b>")
+    assert spelt.text == "A day in Kyoto ABC JR"
+    assert english.of("<p>A day in Kyoto #kyoto #autumn</p>").text.rstrip() == "A day in Kyoto"
+
+
 def test_no_row_of_hashtags_takes_long(english: Spelling) -> None:
     """Half a million characters within the limit of a test."""
     for piece in ("#a ", "#a#", "#", "# "):
