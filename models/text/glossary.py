@@ -2,6 +2,7 @@
 
 import html
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -97,15 +98,15 @@ class Glossary:
     A term is one or several words: it is not found inside a word of letters or of katakana. In other scripts nothing
     shows where words end, so text that begins with a shorter term may be a word of its own, and the longest term is
     taken. Case is ignored if a term has no capitals. English terms are also found in the plural if the other language
-    has none.
+    has none. Their characters may be composed in any way, those of the texts are as in NFC.
     """
 
     def __init__(self, terms: Iterable[Term]) -> None:
         self._terms: dict[str, Term] = {}
         for term in terms:
-            self._terms.setdefault(term.source, term)
+            self._terms.setdefault(unicodedata.normalize("NFC", term.source), term)
         for plural in filter(None, map(_in_plural, list(self._terms.values()))):
-            self._terms.setdefault(plural.source, plural)
+            self._terms.setdefault(unicodedata.normalize("NFC", plural.source), plural)
         self._small = WordList(filter(_in_small_letters, self._terms))
         self._others = WordList(source for source in self._terms if not _in_small_letters(source))
 
@@ -131,7 +132,7 @@ class Glossary:
         """
         if not self._terms:
             return ()
-        read = unmarked(text).text
+        read = unicodedata.normalize("NFC", unmarked(text).text)
         sources = dict[str, None]()
         for said in dict.fromkeys((read, _PICTURES.sub("", _ENTITY.sub(_said, read)))):
             sources |= self._small.all_in(_in_small(said)) | self._others.all_in(said)

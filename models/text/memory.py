@@ -1,5 +1,6 @@
 """Translation memories: sentences whose translations are known."""
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -14,7 +15,8 @@ class Segment(NamedTuple):
 class TranslationMemory:
     """Known translations by sentence; of several segments with the same source the last counts.
 
-    White space is ignored, as tools write it in many ways. All else counts, including case and final punctuation.
+    White space is ignored, as tools write it in many ways, and so is how letters with accents, or が, are composed in
+    Unicode. All else counts, including case and final punctuation.
     """
 
     def __init__(self, segments: Iterable[Segment]) -> None:
@@ -32,8 +34,8 @@ class TranslationMemory:
 
 
 def _spaced(text: str) -> str:
-    """Replace runs of white space by single spaces, and strip it."""
-    return " ".join(text.split())
+    """Replace runs of white space by single spaces, strip it, and compose characters."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 NO_MEMORY: Final = TranslationMemory(())

@@ -100,7 +100,7 @@ class Spelling:
         text = _FACES.sub(reading.face, text)
         if not text.isascii():
             text = _PICTURES.sub(reading.pictures, text)
-        text = self.normalized(text)
+        text = self.normalized(unicodedata.normalize("NFC", text))
         return Spelt(
             self._as_read(text, [stand_in for stand_in, _ in reading.replaced]),
             text,

@@ -117,6 +117,15 @@ def test_what_is_said_for_both_is_replaced_for_both(japanese: Spelling) -> None:
     assert spelt.in_terms("神社と神社") == "お宮とお宮"
 
 
+@pytest.mark.parametrize("written", ["ガラス", "カ\u3099ラス"])
+@pytest.mark.parametrize("term", ["ガラス", "カ\u3099ラス"])
+def test_terms_are_found_whatever_their_characters_are_composed_of(japanese: Spelling, term: str, written: str) -> None:
+    """Texts from the names of files on a Mac, or from a PDF, have が as か and a mark."""
+    glossary = terms(term)
+    assert [each.source for each in glossary.may_be_in(f"{written}の皿")] == [term]
+    assert [each.term.source for each in glossary.found(japanese.of(f"{written}の皿").plain)] == [term]
+
+
 def test_of_two_terms_for_the_same_the_first_counts() -> None:
     """Two terms with the same source are like two entries of a list: the first one is found."""
     assert Glossary([Term("寺", "temple"), Term("寺", "tera")]).of("寺") == (Term("寺", "temple"),)

@@ -36,6 +36,7 @@ def read(content: bytes, source: str = "ja", target: str = "en") -> list[Segment
     [
         ("座った。", "She sat down."),
         ("  座った。\n", "She sat down."),
+        ("カ\u3099ラスた\u3099。", "It is glass."),
         ("座った", None),
         ("A  cat\u3000sat.", "ネコ。"),
         ("a cat sat.", None),
@@ -43,8 +44,9 @@ def read(content: bytes, source: str = "ja", target: str = "en") -> list[Segment
     ],
 )
 def test_a_sentence_is_known_whatever_white_space_it_has(sentence: str, target: str | None) -> None:
-    """White space may differ; all else has to be the same."""
-    memory = TranslationMemory([Segment("座った。", " She sat down. "), Segment("A cat sat.", "ネコ。")])
+    """White space may differ, and what characters are composed of; all else has to be the same."""
+    known = {"座った。": " She sat down. ", "A cat sat.": "ネコ。", "ガラスだ。": "It is glass."}
+    memory = TranslationMemory(Segment(*each) for each in known.items())
     assert memory.find(sentence) == target
     assert NO_MEMORY.find(sentence) is None
 
