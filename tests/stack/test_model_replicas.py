@@ -12,8 +12,8 @@ import redis
 from models.bundle.manifest import Manifest
 from service.store.model_record import KEY
 from tests.support.client import begin, measured, say, translate
-from tests.support.roots import QUICK, fresh_database, load, loaded, make_root, workers
-from tests.support.servers import RedisServer, Replica, Replicas, eventually
+from tests.support.roots import QUICK, fresh_database, load, loaded, make_root
+from tests.support.servers import RedisServer, Replica, Replicas, eventually, workers
 
 
 @pytest.fixture(scope="module")
@@ -177,10 +177,10 @@ def test_administrator_need_not_wait_for_what_does_not_load(
     (own_root / "two" / "held").touch()
     with other.start().client() as second:
         assert load(client, "two").status_code == 200
-        eventually(lambda: len(workers(other)) == 2, "the other is loading, too")
+        eventually(lambda: len(workers(other.pid)) == 2, "the other is loading, too")
         assert load(second, "one").status_code == 200
         assert translate(second, "a").json()["text"] == "A"
-        eventually(lambda: len(workers(other)) == 1, "what was loading has ended")
+        eventually(lambda: len(workers(other.pid)) == 1, "what was loading has ended")
         eventually(lambda: translate(client, "a").json()["text"] == "A", "and the first has followed")
 
 
@@ -212,11 +212,11 @@ def test_nothing_changes_while_redis_is_away(replicas: Replicas, mortal_redis: R
     """Since other replicas could not be told, the administrator is asked to retry; later the change works."""
     replica = replicas.new(bundles="one", bundle_root=str(root), redis_url=mortal_redis.url, **QUICK)
     with replica.start().client() as client:
-        before, served = workers(replica), loaded(client)
+        before, served = workers(replica.pid), loaded(client)
         mortal_redis.kill()
         for answer in (load(client, "two"), client.delete("/v1/models/stand-in")):
             assert (answer.status_code, answer.json()["code"]) == (503, "session_store_unavailable")
-        assert (workers(replica), loaded(client)) == (before, served)
+        assert (workers(replica.pid), loaded(client)) == (before, served)
         mortal_redis.start()
         eventually(lambda: load(client, "two").status_code == 200, "Redis is back")
         assert translate(client, "a").json()["text"] == "A two"
@@ -229,13 +229,13 @@ def test_redis_that_leaves_while_a_bundle_loads(
     replica = replicas.new(bundles="one", bundle_root=str(root), redis_url=mortal_redis.url, **QUICK)
     (root / "two" / "held").touch()
     with replica.start().client() as client:
-        before, served = workers(replica), loaded(client)
+        before, served = workers(replica.pid), loaded(client)
         loading = pool.submit(load, client, "two")
-        eventually(lambda: len(workers(replica)) == 2, "the bundle is loading")
+        eventually(lambda: len(workers(replica.pid)) == 2, "the bundle is loading")
         mortal_redis.kill()
         (root / "two" / "held").unlink()
         assert loading.result().status_code == 503
-        eventually(lambda: workers(replica) == before, "its workers have ended")
+        eventually(lambda: workers(replica.pid) == before, "its workers have ended")
         assert loaded(client) == served
 
 

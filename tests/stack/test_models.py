@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from tests.support.client import begin, say, translate
-from tests.support.roots import QUICK, fresh_database, load, loaded, make_key, make_root, workers
-from tests.support.servers import RedisServer, Replica, Replicas, eventually
+from tests.support.roots import QUICK, fresh_database, load, loaded, make_key, make_root
+from tests.support.servers import RedisServer, Replica, Replicas, eventually, workers
 from tests.support.stand_in import expected
 
 GERMAN = {"source_lang": "en", "target_lang": "de"}
@@ -44,7 +44,7 @@ def client(replica: Replica) -> Iterator[httpx.Client]:
         yield client
         assert load(client, "one").status_code == 200
         client.delete("/v1/models/german")
-        eventually(lambda: len(workers(replica)) == 1, "the workers of other models have ended")
+        eventually(lambda: len(workers(replica.pid)) == 1, "the workers of other models have ended")
 
 
 def test_second_pair_is_loaded_and_unloaded(client: httpx.Client) -> None:
@@ -69,9 +69,9 @@ def test_second_pair_is_loaded_and_unloaded(client: httpx.Client) -> None:
 
 def test_repeated_load_changes_nothing(replica: Replica, client: httpx.Client) -> None:
     """A model that is already served keeps its processes, so the call may be repeated."""
-    before = workers(replica)
+    before = workers(replica.pid)
     assert load(client, "one").json()["fingerprint"][:12] == loaded(client)["stand-in"]
-    assert workers(replica) == before
+    assert workers(replica.pid) == before
 
 
 def test_swap_under_load_without_a_failed_request(
@@ -127,7 +127,7 @@ def test_old_model_finishes_what_it_has(
     assert load(client, "two").status_code == 200
     assert translate(client, "a").json()["text"] == "A two"
     assert not begun.done()
-    assert len(workers(replica)) == 2
+    assert len(workers(replica.pid)) == 2
     gate.touch()
     translations = [sentence["translation"] for sentence in begun.result().json()["sentences"]]
     assert len(translations) == 4
@@ -150,10 +150,10 @@ def test_bundle_that_cannot_be_served_stays_out(
     replica: Replica, client: httpx.Client, name: str, status: int, code: str
 ) -> None:
     """The old model and its processes go on as if nothing had happened."""
-    before, served = workers(replica), loaded(client)
+    before, served = workers(replica.pid), loaded(client)
     answer = load(client, name)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
-    assert (workers(replica), loaded(client)) == (before, served)
+    assert (workers(replica.pid), loaded(client)) == (before, served)
     assert translate(client, "a").json()["text"] == "A"
 
 
@@ -161,7 +161,7 @@ def test_one_change_at_a_time(replica: Replica, client: httpx.Client, pool: Thre
     """While a bundle loads, requests are served, but other changes are refused for now."""
     (root / "two" / "held").touch()
     loading = pool.submit(load, client, "two")
-    eventually(lambda: len(workers(replica)) == 2, "the bundle is loading")
+    eventually(lambda: len(workers(replica.pid)) == 2, "the bundle is loading")
     for refused in (load(client, "german"), client.delete("/v1/models/stand-in")):
         assert (refused.status_code, refused.json()["code"]) == (409, "model_change_in_progress")
         assert refused.headers["retry-after"] == "5"

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.servers import RedisServer, Replicas, bundle, children, eventually, free_port
+from tests.support.servers import RedisServer, Replicas, bundle, eventually, free_port, workers
 
 
 def test_nothing_listens_until_the_models_are_loaded(
@@ -20,7 +20,7 @@ def test_nothing_listens_until_the_models_are_loaded(
     held.touch()
     replica = replicas.new(bundles=str(folder), redis_url=redis_server.url, port=str(port))
     process = replica.spawn()
-    eventually(lambda: any("worker_process" in command for _, command in children(process.pid)), "a worker is loading")
+    eventually(lambda: bool(workers(process.pid)), "a worker is loading")
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"http://127.0.0.1:{port}/health/startup", trust_env=False)
     with socket.socket() as another, pytest.raises(OSError, match="in use"):

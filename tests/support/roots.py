@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import redis
 
-from tests.support.servers import ROOT, RedisServer, Replica, bundle, children
+from tests.support.servers import ROOT, RedisServer, bundle
 
 QUICK = {"models_refresh_seconds": "0.05"}
 
@@ -45,11 +45,6 @@ def load(client: httpx.Client, name: str) -> httpx.Response:
 def loaded(client: httpx.Client) -> dict[str, str]:
     """The models of the replica that answers, with the first digits of their fingerprints."""
     return {model["name"]: model["fingerprint"][:12] for model in client.get("/v1/models").json()["models"]}
-
-
-def workers(replica: Replica) -> list[int]:
-    """The process ids of its workers."""
-    return sorted(number for number, command in children(replica.pid) if "worker_process" in command)
 
 
 def make_key(keys: Mapping[str, str], scope: str) -> str:

@@ -21,6 +21,7 @@ __all__ = [
     "eventually",
     "free_port",
     "hold_port",
+    "workers",
 ]
 
 
@@ -62,6 +63,11 @@ def children(pid: int) -> list[tuple[int, str]]:
         with suppress(psutil.NoSuchProcess):
             found.append((child.pid, " ".join(child.cmdline())))
     return found
+
+
+def workers(pid: int) -> list[int]:
+    """The process ids of the workers of a service, started anew or forked."""
+    return sorted(number for number, command in children(pid) if "worker_process" in command or "forkserver" in command)
 
 
 def child(pid: int, named: str) -> int:
