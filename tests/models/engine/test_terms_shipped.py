@@ -28,6 +28,12 @@ def runtime() -> Runtime:
     return Runtime.load(PRETRAINED / "ja-en")
 
 
+@pytest.fixture(scope="module")
+def runtimes(runtime: Runtime) -> dict[str, Runtime]:
+    """Both shipped bundles."""
+    return {"ja-en": runtime, "en-ja": Runtime.load(PRETRAINED / "en-ja")}
+
+
 @pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank", "verify"])
 def test_terms_are_said_and_the_model_says_the_rest(runtime: Runtime, strategy: Any) -> None:
     """Terms replace whatever the model would have said for them."""
@@ -60,9 +66,9 @@ def test_a_sentence_that_says_its_terms_by_itself_stays_as_it_is(runtime: Runtim
         ("en-ja", "Call 075-771-6111.", "075-771-6111"),
     ],
 )
-def test_numbers_come_back(pair: str, text: str, number: str) -> None:
+def test_numbers_come_back(runtimes: dict[str, Runtime], pair: str, text: str, number: str) -> None:
     """Read as they are, they became 108,5112, 22 billion yen, 35億円 and 075-7118."""
-    assert number in Runtime.load(PRETRAINED / pair).translate([TranslationRequest(text)], Options())[0].text
+    assert number in runtimes[pair].translate([TranslationRequest(text)], Options())[0].text
 
 
 @pytest.mark.parametrize(
@@ -80,9 +86,9 @@ def test_numbers_come_back(pair: str, text: str, number: str) -> None:
         ("en-ja", "I love #kyoto in autumn.", "#kyoto"),
     ],
 )
-def test_texts_unlike_the_corpus_are_understood(pair: str, text: str, said: str) -> None:
+def test_texts_unlike_the_corpus_are_understood(runtimes: dict[str, Runtime], pair: str, text: str, said: str) -> None:
     """Read as they are, they became May 3 (water), October 8, THEMPLE WAS WILT OKYOTO, a Monday and 午前2時."""
-    assert said in Runtime.load(PRETRAINED / pair).translate([TranslationRequest(text)], Options())[0].text
+    assert said in runtimes[pair].translate([TranslationRequest(text)], Options())[0].text
 
 
 def test_the_year_of_an_era_is_a_western_one_unless_a_term_has_it(runtime: Runtime) -> None:
