@@ -156,7 +156,7 @@ compare-systems: setup ## Compare what train-systems trained, with every kind of
 	cd $(FIGURES) && for reference in $$(ls | sed -n 's/\(.*reference[a-z0-9_-]*\.real\)\.txt/\1/p'); do \
 		'$(abspath $(PY))' -m models significance $$reference $$(ls | sed -n 's/\(.*\.real\)\.txt/\1/p' | grep -v reference) \
 			--tokenize $(TOKENIZE) --reference '$(abspath $(CORPUS))/$(SPLIT).$(TO)' || exit; done > significance.md && cat significance.md
-	if ls $(FIGURES) | grep -q '\.empty\.json$$'; then $(PY) -m models plot $(FIGURES)/*.json --picture context-kinds --out $(FIGURES); fi
+	if ls $(FIGURES) | grep -q '\.empty\.scores\.json$$'; then $(PY) -m models plot $(FIGURES)/*.json --picture context-kinds --out $(FIGURES); fi
 
 bench: setup ## Measure the tokens per second of every way to translate; 3 minutes on two cores (variable: LANES); writes reports/bench*
 	@mkdir -p reports
