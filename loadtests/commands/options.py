@@ -29,7 +29,13 @@ from models.errors import DataError
 SHIPPED: Final = ROOT / "models" / "pretrained" / "ja-en"
 SAMPLE: Final = ROOT / "service" / "samples" / "ja.txt"
 
-Bundle = Annotated[Path, typer.Option(metavar="DIR", help="Folder of a bundle.")]
+
+def _absolute(folder: Path) -> Path:
+    """Name a folder so that it is found from anywhere: the service runs in another folder than the command."""
+    return folder.absolute()
+
+
+Bundle = Annotated[Path, typer.Option(metavar="DIR", help="Folder of a bundle.", callback=_absolute)]
 
 
 def _writable(folder: Path | None) -> Path | None:

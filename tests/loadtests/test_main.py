@@ -11,6 +11,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from loadtests.__main__ import app, main
+from loadtests.commands import measurements
+from loadtests.report.report import Report
 from loadtests.stage.processes import ROOT
 from tests.support.command_line import run_here
 
@@ -116,3 +118,17 @@ def test_number_that_is_on_no_side_of_a_bound_is_refused(
     """With NaN or infinity as a rate or a time, users would never come, or never stop coming."""
     done = run_here(main, command, option, number, "--bundle", str(tmp_path / "nowhere"))
     assert (done.returncode, f"{number} is not a finite number" in done.stderr) == (2, True), done.stderr
+
+
+def test_bundle_is_named_from_the_folder_of_the_command(stand_in_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service that is started has another working directory, from which a relative name would lead elsewhere."""
+    asked: list[Path] = []
+
+    def fuzz(_: object, bundle: Path) -> Report:
+        asked.append(bundle)
+        return Report("fuzz", {}, {}, [])
+
+    monkeypatch.setattr(measurements.fuzz_test, "run", fuzz)
+    monkeypatch.chdir(stand_in_bundle.parent)
+    assert run_here(main, "fuzz", "--bundle", stand_in_bundle.name).returncode == 0
+    assert asked == [stand_in_bundle]
