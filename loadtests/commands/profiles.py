@@ -53,7 +53,7 @@ def capacity(
         plan,
         common.setting,
         common.choice(),
-        lambda rate: print(f"trying {rate:.1f} sentences per second", file=sys.stderr),
+        lambda rate: print(f"trying {rate:.4g} sentences per second", file=sys.stderr),
     )
 
 

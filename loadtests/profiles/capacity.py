@@ -43,9 +43,9 @@ def run(plan: Plan, setting: Setting, documents: Documents, on_rate: Callable[[f
     cores = setting.replicas * setting.workers
     found: dict[str, Value] = {"knee, sentences/s": knee, "knee, sentences/s and worker": knee / cores}
     for rate, ran in sorted(search.ran.items()):
-        found |= {f"at {rate:.1f}/s: {what}": value for what, value in _shown(ran).items()}
+        found |= {f"at {rate:.4g}/s: {what}": value for what, value in _shown(ran).items()}
     checks = [check for ran in search.ran.values() for check in judge(ran, Budget(refusals=True)) if not check.holds]
-    holding = Check("there is a rate at which all is in time", knee > 0, f"{knee:.1f} sentences/s")
+    holding = Check("there is a rate at which all is in time", knee > 0, f"{knee:.4g} sentences/s")
     missed = "; ".join(f"{check.name}: {check.found}" for check in checks[:3])
     sound = Check("at no rate is anything lost, wrong or unexplained", not checks, missed or "0")
     plots = [_curve(plan, search.ran, knee), *(all_plots(search.ran[knee]) if knee else [])]
@@ -83,5 +83,5 @@ def _curve(plan: Plan, ran: dict[float, Ran], knee: float) -> Plot:
         ]
         for what, slower in SLOWER.items()
     }
-    title = f"Time at 99 %; all is in time up to {knee:.1f} sentences a second"
+    title = f"Time at 99 %; all is in time up to {knee:.4g} sentences a second"
     return Plot(title, "sentences a second that arrive", "seconds", lines, logarithmic=True)
