@@ -29,7 +29,7 @@ from models.text.word_edges import kind_of
 from models.text.words import ADDRESS, ENTITY, HASHTAG, PICTURES, PLACEHOLDER, SIGNS, beside
 
 _VERBATIM: Final = re.compile(
-    rf"(?P<address>{ADDRESS}) | (?: (?:{PLACEHOLDER}) (?: [:/.-] (?=[%{{$]) )? )+", re.VERBOSE | re.ASCII
+    rf"(?P<address>{ADDRESS}) | (?: (?:{PLACEHOLDER}) (?: [:/.-] (?=[%{{]|\${{) )? )+", re.VERBOSE | re.ASCII
 )
 """Placeholders with nothing between them, or a single sign as in %H:%M, are one: models make "%H: %M" of two.
 
