@@ -9,6 +9,7 @@ from typing import Any
 from service.access.caller import Caller
 from service.access.quota import Demand, KeyedLimits, Quota, Verdict
 from service.errors import ConcurrencyLimitError, RateLimitedError, StoreUnavailableError
+from service.store.failures import is_silence
 from service.telemetry.logs import get_logger
 
 _RENEWALS = 3
@@ -98,7 +99,10 @@ class Limiter:
         limits = self._shared
         try:
             verdict = await self._ask(limits, caller.key_id, demand)
-        except StoreUnavailableError:
+        except StoreUnavailableError as error:
+            if demand.places and isinstance(error.__cause__, Exception) and is_silence(error.__cause__):
+                # A Redis that hangs carries out later what it was sent, and nobody would give that place back.
+                self._start(self._give_back_later(limits, caller.key_id, demand.token))
             limits = self._local
             verdict = await self._ask(limits, caller.key_id, demand)
         if verdict.outcome != "admitted":

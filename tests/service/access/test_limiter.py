@@ -37,9 +37,11 @@ async def new_replica(mortal_redis: RedisServer, metrics: Metrics) -> AsyncItera
     """Makes limiters, each with a connection of its own."""
     made: list[Callable[[], Awaitable[None]]] = []
 
-    def new(*, per_minute: int = 0, concurrency: int = 0, lease_seconds: float = 60) -> Limiter:
+    def new(
+        *, per_minute: int = 0, concurrency: int = 0, lease_seconds: float = 60, redis_seconds: float = 60
+    ) -> Limiter:
         client = connect(mortal_redis.url, 60)
-        commands = Commands(client, metrics, policy=Policy(total_seconds=60))
+        commands = Commands(client, metrics, policy=Policy(total_seconds=redis_seconds))
         made.extend([commands.aclose, client.aclose])
         return Limiter(
             SharedLimits(commands, lease_seconds),
@@ -266,6 +268,16 @@ async def test_place_held_across_an_outage(new_replica: NewReplica, mortal_redis
         mortal_redis.kill()
     mortal_redis.start()
     await _eventually(lambda: _hold(other))  # which has not found Redis away, and so does not count by itself
+
+
+async def test_place_that_redis_grants_too_late(new_replica: NewReplica, mortal_redis: RedisServer) -> None:
+    """A Redis that hangs and then goes on also does what it was asked in vain; such a place is given back, too."""
+    limiter, other = [new_replica(concurrency=1, lease_seconds=600, redis_seconds=seconds) for seconds in (1, 60)]
+    await _hold(limiter)  # connects to Redis
+    mortal_redis.pause()
+    await _hold(limiter)  # counted by the replica itself
+    mortal_redis.resume()
+    await _eventually(lambda: _hold(other))
 
 
 async def test_place_whose_lease_ends_in_an_outage(new_replica: NewReplica, mortal_redis: RedisServer) -> None:
