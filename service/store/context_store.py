@@ -52,6 +52,7 @@ class ContextStore:
             "memory": session.memory,
             "beam_size": session.beam_size or "",
             "alternatives": session.alternatives,
+            "born": session.born,
             "next": 0,
         }
         found = await self._run("create", self._create, document, list(chain.from_iterable(fields.items())))
@@ -96,14 +97,19 @@ class ContextStore:
         """
         return replies.appended(await self._reply("claim", self._claim, document, [position, text, *_lease(lease)]))
 
-    async def finish(self, document: DocumentKey, position: int, text: str, answer: Answer) -> Answer:
+    async def finish(
+        self, document: DocumentKey, position: int, text: str, answer: Answer, *, born: str = ""
+    ) -> Answer:
         """Store an answer unless there is one already, and return the stored one: the first wins.
+
+        `born` is that of the session that the answer was made for.
 
         Raises:
             SessionNotFoundError, PositionExpiredError: the session, or the sentence in it, is gone since `append`.
             PositionGapError, PositionConflictError: Redis has lost the sentence, and may have another in its place.
         """
-        (stored,) = await self._reply("finish", self._finish, document, [position, text, answers.written(answer)])
+        args = [position, text, answers.written(answer), born]
+        (stored,) = await self._reply("finish", self._finish, document, args)
         return answers.read(stored)
 
     async def correct(self, document: DocumentKey, position: int, answer: Answer) -> Entry:

@@ -35,6 +35,8 @@ class Session:
     """How many hypotheses the search keeps; None for the model's own default."""
     alternatives: int = 0
     """How many other translations are requested for each sentence."""
+    born: str = ""
+    """Tells this session from an earlier one with its id, which was deleted or has expired."""
 
 
 @dataclass(frozen=True, slots=True)

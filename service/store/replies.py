@@ -92,6 +92,7 @@ def _session(fields: dict[str, str]) -> Session:
         fields.get("memory", ""),
         int(fields.get("beam_size") or 0) or None,
         int(fields.get("alternatives", 0)),
+        fields.get("born", ""),
     )
 
 

@@ -194,7 +194,9 @@ class Sentences:
     async def _finish(self, leased: _Leased, answer: Answer) -> Answer:
         """Store the answer of a sentence, and return the stored one; see `ContextStore.finish`."""
         document, appended = leased.document, leased.appended
-        stored = await self._store.finish(document, appended.position, appended.source, answer)
+        stored = await self._store.finish(
+            document, appended.position, appended.source, answer, born=leased.session.born
+        )
         self._notices.tell(document, appended.position)
         return stored
 

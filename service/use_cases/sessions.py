@@ -112,6 +112,7 @@ class Sessions:
             memory.written(request.memory),
             request.beam_size,
             request.alternatives,
+            self._new_id(),
         )
 
     async def translate(

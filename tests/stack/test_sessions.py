@@ -44,6 +44,31 @@ def test_sentence_that_is_lost_while_it_is_translated(
     assert say(client, session, f"wait-for:{gate}", 1).status_code == 200
 
 
+def test_session_that_is_deleted_and_begun_again(two: tuple[httpx.Client, httpx.Client], tmp_path: Path) -> None:
+    """What is still being translated of the old one, with its context, answers no sentence of the new one."""
+    client, gate = two[0], tmp_path / "gate"
+    last = f"wait-for:{gate}"
+
+    def begun() -> str:
+        answer = client.post("/v1/sessions", json=PAIR, headers={"Idempotency-Key": "begun again"})
+        return f"/v1/sessions/{answer.json()['session_id']}"
+
+    session = begun()
+    assert say(client, session, "旧", 0).status_code == 200
+    with ThreadPoolExecutor() as pool:
+        late = pool.submit(say, client, session, last, 1)
+        eventually(Path(f"{gate}.begun").exists, "it is being translated")
+        assert client.delete(session).status_code == 204
+        assert begun() == session
+        new = []
+        for position, text in enumerate(["新", last]):
+            new.append(pool.submit(say, client, session, text, position))
+            eventually(lambda: client.get(session).json()["next_position"] == len(new), "it is appended")
+        gate.touch()
+        assert late.result().json()["code"] == "session_not_found"
+        assert new[1].result().json()["translation"] == expected(last, ["新"])
+
+
 def test_session_by_two_replicas(two: tuple[httpx.Client, httpx.Client]) -> None:
     """Two replicas that alternate give the same answers as one alone, and as the whole document."""
     one, other = two
