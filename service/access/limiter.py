@@ -101,7 +101,7 @@ class Limiter:
             verdict = await self._ask(limits, caller.key_id, demand)
         except StoreUnavailableError as error:
             if demand.places and isinstance(error.__cause__, Exception) and is_silence(error.__cause__):
-                # A Redis that hangs carries out later what it was sent, and nobody would give that place back.
+                # A Redis that hangs carries out later what it was asked, and nobody would give that place back.
                 self._start(self._give_back_later(limits, caller.key_id, demand.token))
             limits = self._local
             verdict = await self._ask(limits, caller.key_id, demand)

@@ -78,14 +78,21 @@ class Commands:
         """Call `command` with the client and return its reply; `key` is one that it touches, for a Cluster.
 
         Raises:
-            StoreUnavailableError: Redis is away, or cannot serve now.
+            StoreUnavailableError: Redis is away, or cannot serve now; it has no cause if Redis was not even asked.
         """
         limit = asyncio.timeout(self._total_seconds)
         attempt = partial(self._attempt, operation, command, key, limit)
+        failed: list[Exception] = []
+
+        async def go_on(error: Exception) -> None:
+            failed.append(error)  # `_attempt` has noted it already
+
         try:
             with self._span(operation), propagating_cancellation():
                 async with limit:
-                    return await self._retry.call_with_retry(attempt, _go_on, is_retryable=is_passing)
+                    return await self._retry.call_with_retry(attempt, go_on, is_retryable=is_passing)
+        except StoreUnavailableError as error:
+            raise error from (failed[-1] if failed else None)  # Redis counts as away since an attempt has failed
         except TimeoutError as error:
             _log.warning("redis_failed", operation=operation, reason=code_of(error))
             raise StoreUnavailableError from error
@@ -167,7 +174,3 @@ class Commands:
 def _refuse_if_away(node: Node) -> None:
     if node.breaker.is_open:
         raise StoreUnavailableError
-
-
-async def _go_on(error: Exception) -> None:
-    del error  # `_attempt` has noted it already

@@ -40,7 +40,7 @@ async def new_replica(mortal_redis: RedisServer, metrics: Metrics) -> AsyncItera
     def new(
         *, per_minute: int = 0, concurrency: int = 0, lease_seconds: float = 60, redis_seconds: float = 60
     ) -> Limiter:
-        client = connect(mortal_redis.url, 60)
+        client = connect(mortal_redis.url, redis_seconds / 2)
         commands = Commands(client, metrics, policy=Policy(total_seconds=redis_seconds))
         made.extend([commands.aclose, client.aclose])
         return Limiter(
@@ -270,12 +270,19 @@ async def test_place_held_across_an_outage(new_replica: NewReplica, mortal_redis
     await _eventually(lambda: _hold(other))  # which has not found Redis away, and so does not count by itself
 
 
-async def test_place_that_redis_grants_too_late(new_replica: NewReplica, mortal_redis: RedisServer) -> None:
-    """A Redis that hangs and then goes on also does what it was asked in vain; such a place is given back, too."""
+@pytest.mark.parametrize("requests", [1, 6])
+async def test_place_that_redis_grants_too_late(
+    new_replica: NewReplica, mortal_redis: RedisServer, requests: int
+) -> None:
+    """A Redis that hangs and then goes on also does what it was asked in vain; such a place is given back, too.
+
+    After several such requests Redis counts as away, and they are not repeated.
+    """
     limiter, other = [new_replica(concurrency=1, lease_seconds=600, redis_seconds=seconds) for seconds in (1, 60)]
     await _hold(limiter)  # connects to Redis
     mortal_redis.pause()
-    await _hold(limiter)  # counted by the replica itself
+    in_vain = [_hold(limiter) for _ in range(requests)]  # counted by the replica itself
+    await asyncio.gather(*in_vain, return_exceptions=True)
     mortal_redis.resume()
     await _eventually(lambda: _hold(other))
 
