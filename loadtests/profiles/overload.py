@@ -24,7 +24,10 @@ REFUSAL_SECONDS = 0.050
 THROUGHPUT = 0.9
 """The part of its capacity that a service must still achieve under overload."""
 _MIXED = {Kind.LIVE: 0.5, Kind.EVENTS: 0.5}
-"""The same in both measurements: a session's sentences cost more than a document's, which share their contexts."""
+"""The kinds in both measurements: a session's sentences cost more than a document's, which share their contexts.
+
+The shares are those of arrivals. While the capacity is measured, they depend on how fast each kind is served.
+"""
 _CLIENTS = 8
 """Users of each kind who measure the capacity."""
 
