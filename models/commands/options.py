@@ -114,7 +114,7 @@ How = Annotated[
     typer.Option("--strategy", help="How to translate. Default: direct, or sentence with --context none."),
 ]
 Kind = Annotated[ContextKind, typer.Option("--context", help="What the model is given as context.")]
-Seed = Annotated[int, typer.Option(help="Seed for random or shuffled context.")]
+Seed = Annotated[int, typer.Option(help="Seed for random, fixed or shuffled context.")]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda or cuda:N.")]
 ComputeType = Annotated[str, typer.Option(help="Type to compute in: auto, float32, bfloat16 or int8.")]
 Only = Annotated[
