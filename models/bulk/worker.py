@@ -122,6 +122,8 @@ class PartTranslator:
 
     def _refused(self, lines: Sequence[str], first: int) -> Iterator[str]:
         for number, line in enumerate(lines, first):
+            if self._memory.find(line) is not None:
+                continue
             try:
                 self._runtime.check(TranslationRequest(line), self._settings.options)
             except RequestError as error:

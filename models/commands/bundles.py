@@ -160,7 +160,7 @@ def translate(
     translator = translator_of(runtime, context, SearchSettings(beam), strategy, glossary=Glossary(terms), memory=known)
     replacement = replacement_of(runtime, context, seed)
     with readable(source) as file, writable(out) as stream, tqdm(unit="sentence") as bar:
-        require_translatable(runtime, file)
+        require_translatable(runtime, file, known)
         piecewise = Piecewise(translator, bar.update)
         lines = translate_file(piecewise, file, runtime.manifest.window, replacement=replacement, drafts=drafts)
         stream.writelines(line + "\n" for line in lines)

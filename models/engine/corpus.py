@@ -11,10 +11,11 @@ from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
 from models.errors import DataError, SentenceTooLongError
 from models.evaluation.document_translation import Translator, translate_documents
+from models.text.memory import NO_MEMORY, TranslationMemory
 
 
-def require_translatable(runtime: Runtime, source: Path) -> None:
-    """Find sentences that cannot be translated, before hours are spent on the others.
+def require_translatable(runtime: Runtime, source: Path, memory: TranslationMemory = NO_MEMORY) -> None:
+    """Find sentences that cannot be translated and are not known, before hours are spent on the others.
 
     Raises:
         DataError: the file is missing, a line cannot be used, or sentences are too long; the message names all of them.
@@ -23,7 +24,8 @@ def require_translatable(runtime: Runtime, source: Path) -> None:
     for number, line in enumerate(read_lines(source), 1):
         text = decode_line(source, number, line)
         # A byte is at most one token, after the tokenizer's normalization: that turns U+FDFA into eighteen letters.
-        if len(normalize("NFKC", text).encode()) + 1 < runtime.manifest.limits.source_tokens:
+        short = len(normalize("NFKC", text).encode()) + 1 < runtime.manifest.limits.source_tokens
+        if short or memory.find(text) is not None:
             continue
         try:
             runtime.prepare([TranslationRequest(text)], Options())

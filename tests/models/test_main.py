@@ -543,6 +543,14 @@ def test_translate_takes_from_a_memory_what_is_known(bundle: Path, corpus: tuple
     assert (done.returncode, "is not a source and a target separated by a tab" in done.stderr) == (2, True)
 
 
+def test_a_sentence_whose_translation_is_known_may_be_too_long(bundle: Path, tmp_path: Path) -> None:
+    """A memory is the way out for a sentence that the model has no room for."""
+    memory = tmp_path / "memory.tsv"
+    memory.write_text(f"{UNFIT}\tKnown.\n", encoding="utf-8")
+    done = run("translate", narrowed(bundle, tmp_path / "narrow"), "--memory", memory, given=f"{UNFIT}\nきく。\n")
+    assert (done.returncode, done.stdout.count("\n"), done.stdout.split("\n")[0]) == (0, 2, "Known."), done.stderr
+
+
 def test_translate_replaces_a_file_only_by_a_whole_one(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
     """A file renewed with itself as drafts stays until the new one is complete, and for good if it does not fit."""
     out = tmp_path / "out"

@@ -89,6 +89,14 @@ def test_sentences_that_are_refused(narrow_bundle: Path) -> None:
     assert "tokens that cannot be divided" in found["refused"]
 
 
+def test_sentences_that_are_known_are_not_refused(narrow_bundle: Path) -> None:
+    """A sentence whose translation is known needs no room in the model, with other sentences that do or without."""
+    settings = replace(settings_of(narrow_bundle), segments=(Segment(UNFIT, "Known."),))
+    assert worker(settings)(row(f"{UNFIT}\n"))["text"] == "Known.\n"
+    found = worker(settings)(row(f"{UNFIT}\nき{UNFIT}\n"))
+    assert [line.split(": ")[0] for line in found["refused"].splitlines()] == ["2"]
+
+
 def test_part_that_ends_workers_is_given_up(bulk_bundle: Path) -> None:
     """A part that was started too often is refused and not touched, so that it does not kill this worker, too."""
     settings = settings_of(bulk_bundle)
