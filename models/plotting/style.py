@@ -130,12 +130,15 @@ def legend(figure: Figure, handles: Mapping[str, Artist]) -> None:
     """Add one legend for all panels, below them.
 
     Labels are passed explicitly because matplotlib ignores an artist's own label if it begins with an underscore. The
-    legend has up to four columns, as many as fit in the figure's width.
+    legend has up to four columns, as many as fit in the figure's width. The figure grows by all of its rows but one:
+    many of them would leave no room for the panels.
     """
     for columns in range(min(len(handles), 4), 0, -1):
         shown = figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns)
-        figure.draw_without_rendering()
-        if columns == 1 or shown.get_window_extent().width <= figure.bbox.width:
+        size = shown.get_window_extent()
+        if columns == 1 or size.width <= figure.bbox.width:
+            rows = -(-len(handles) // columns)
+            figure.set_figheight(figure.get_figheight() + size.height / figure.dpi * (1 - 1 / rows))
             return
         shown.remove()
 

@@ -124,3 +124,15 @@ def test_a_legend_is_no_wider_than_its_figure() -> None:
     (shown,) = figure.legends
     assert figure.bbox.x0 <= shown.get_window_extent().x0
     assert shown.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_long_legend_leaves_the_panels_their_room() -> None:
+    """Three kinds of context of eight systems are as many names as fill a picture."""
+    names = [f"doc_transformer_{n}, shuffled context" for n in range(22)]
+    heights = []
+    with styled():
+        for some in (names[:1], names):
+            figure = draw_series([Series(name, "bleu", [0, 5], [20.0, 21.0]) for name in some])
+            figure.draw_without_rendering()
+            heights.append(figure.axes[0].get_window_extent().height)
+    assert heights[1] == pytest.approx(heights[0], rel=0.05)
