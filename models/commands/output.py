@@ -46,7 +46,9 @@ def report(figures: dict[str, Any], json_file: Path | None, also: Callable[[], N
 def _rounded(value: object) -> object:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_rounded(one)}" for name, one in value.items())
-    return f"{value:.4g}" if isinstance(value, float) else value
+    if not isinstance(value, float):
+        return value
+    return f"{value:.4g}" if value < 1000 else f"{value:.0f}"  # a speed has no exponent
 
 
 def write_json(figures: dict[str, Any], file: Path | None) -> None:

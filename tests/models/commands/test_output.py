@@ -20,6 +20,19 @@ def test_a_table_shows_text_as_it_is(capsys: pytest.CaptureFixture[str]) -> None
     assert shown.count(":tada:") == len(texts)
 
 
+def test_figures_are_rounded(capsys: pytest.CaptureFixture[str]) -> None:
+    """Four digits tell two scores apart; a speed, which may have more before the point, is written out."""
+    report({"bleu": 23.4757, "chrf": 9.99996, "speed": 14726.6, "slower": 9999.7, "found": {"p": 0.00123456}}, None)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert rows == [
+        ["bleu", "23.48"],
+        ["chrf", "10"],
+        ["speed", "14727"],
+        ["slower", "10000"],
+        ["found", "p", "0.001235"],
+    ]
+
+
 def test_figures_are_written_though_nobody_reads_the_table(tmp_path: Path) -> None:
     """`evaluate ... | head` closes the output early, but translations that took hours are written after the table."""
     file = tmp_path / "figures"
