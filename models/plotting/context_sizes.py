@@ -29,7 +29,8 @@ def series_of(results: Sequence[Result]) -> list[Series]:
     """
     points: dict[tuple[str, Figure], dict[int, float]] = {}
     for result in results:
-        system = result.model if result.context in ("real", "empty") else f"{result.model}, {result.context} context"
+        kind = "no" if result.context == "none" else result.context
+        system = result.model if kind in ("real", "empty") else f"{result.model}, {kind} context"
         for figure in FIGURES:
             value = getattr(result, figure)
             if value is not None:

@@ -15,12 +15,14 @@ def test_points_are_those_of_the_results() -> None:
         Result(model="a", context="real", context_sentences=1, accuracy=0.75),
         Result(model="b", context="real", context_sentences=0, bleu=18.0),
         Result(model="a", context="shuffled", context_sentences=2, bleu=17.0),
+        Result(model="a", context="none", context_sentences=0, bleu=18.5),
     ]
     assert series_of(results) == [
         Series("a", "bleu", [0, 2], [19.0, 20.5]),
         Series("a", "accuracy", [1], [0.75]),
         Series("b", "bleu", [0], [18.0]),
         Series("a, shuffled context", "bleu", [2], [17.0]),
+        Series("a, no context", "bleu", [0], [18.5]),
     ]
 
 
