@@ -207,7 +207,7 @@ def require_unpacked(path: Path, content: bytes) -> None:
     """Refuse compressed content: only gzip is read, and only if a name ending in `.gz` announces it."""
     kind = next((kind for begin, kind in _PACKED.items() if content.startswith(begin)), None)
     if kind is not None:
-        what = "rename it to end in .gz" if kind == "gzip" else "unpack it, or compress it with gzip"
+        what = "unpack it, or rename it to end in .gz" if kind == "gzip" else "unpack it, or compress it with gzip"
         raise DataError(f"is compressed with {kind}: {what}", path)
 
 

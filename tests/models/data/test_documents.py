@@ -75,7 +75,7 @@ def test_a_compressed_file_of_another_name_is_refused(tmp_path: Path) -> None:
     """Otherwise its compressed bytes would be read as lines."""
     path = tmp_path / "x.ja"
     path.write_bytes(gzip.compress(b"a\n"))
-    assert str(error_of(path)) == f"{path}: is compressed with gzip: rename it to end in .gz"
+    assert str(error_of(path)) == f"{path}: is compressed with gzip: unpack it, or rename it to end in .gz"
 
 
 @pytest.mark.parametrize(
