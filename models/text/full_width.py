@@ -12,6 +12,8 @@ _HALF_WIDTH: Final = {code + _OFFSET: code for code in range(ord("!"), ord("~") 
 _LETTER: Final = r"[々〆ぁ-ゖァ-ヺー\u3400-\u9fff\uf900-\ufaff]"
 _HAS_LETTER: Final = re.compile(_LETTER)
 _SIGN: Final = re.compile(rf"(?<={_LETTER}|[」』】〉》])[:;!?~=,]|[:~](?={_LETTER})")
+_CHINESE_SIGN: Final = re.compile(rf"{_SIGN.pattern}|(?<=[”）])[:;!?,]|[;!?,](?={_LETTER}|[“‘「『《（])")
+"""Its commas and quotation marks also stand beside numbers and Latin words: 增长5%，“红楼梦”，GDP，"""
 
 
 def with_full_width(text: str, language: str) -> str:
@@ -19,12 +21,14 @@ def with_full_width(text: str, language: str) -> str:
 
     Punctuation next to a Japanese or Chinese letter becomes full-width. So do brackets around or behind such letters,
     unless there is a space before them: in the training corpus, 96 % of these are full-width, and 94 % of those behind
-    a space are not.
+    a space are not. In Chinese, punctuation becomes full-width before such a letter as well.
     """
-    signs = _FULL_WIDTH.get(primary(language), "")
+    code = primary(language)
+    signs = _FULL_WIDTH.get(code, "")
     if not signs or not _HAS_LETTER.search(text):
         return text
-    return _SIGN.sub(lambda found: _wide(found[0]) if found[0] in signs else found[0], _with_wide_brackets(text))
+    sign = _SIGN if code == "ja" else _CHINESE_SIGN
+    return sign.sub(lambda found: _wide(found[0]) if found[0] in signs else found[0], _with_wide_brackets(text))
 
 
 def as_half_width(text: str) -> str:

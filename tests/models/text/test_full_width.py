@@ -35,10 +35,12 @@ def test_punctuation_beside_letters_is_full_width(text: str, wide: str) -> None:
 def test_each_language_has_its_own() -> None:
     """Chinese has wide commas, too; languages with spaces have no wide punctuation, whatever they quote."""
     assert with_full_width("京都,奈良(市)", "zh-Hant") == "京都，奈良（市）"
+    chinese = "截至2024年，“红楼梦”，增长5%，达到3,000万（约一半），GDP；他说：“好！”"
+    assert with_full_width(as_half_width(chinese), "zh") == chinese
     assert with_full_width("Kyoto (京都)", "en") == "Kyoto (京都)"
 
 
-@given(st.text("京(都)):!?~=,; a1『』", max_size=40), st.sampled_from(["ja", "zh", "en"]))
+@given(st.text("京(都)):!?~=,; a1『』“”", max_size=40), st.sampled_from(["ja", "zh", "en"]))
 def test_nothing_else_changes(text: str, language: str) -> None:
     """Each character stays in its place, and is the same to SentencePiece, which reads it in half width."""
     wide = with_full_width(text, language)
