@@ -21,7 +21,10 @@ Language = Annotated[str, AfterValidator(_as_requests_have_it)]
 
 
 class Languages(Frozen):
-    """ISO 639 codes of the language pair."""
+    """ISO 639 codes of the language pair: where a language has one of two letters, that one, such as `ja`, not `jpn`.
+
+    The rules for texts in a language are found by it.
+    """
 
     source: Language
     """The language to translate from, such as `ja`."""
