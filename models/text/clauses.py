@@ -14,7 +14,7 @@ from models.text.words import has_words, inside_verbatim
 _CLAUSE: Final = re.compile(
     r"""
     .+?
-    (?: (?: (?! (?<=[0-9０-９]) [，：] [0-9０-９] ) [、，；：。！？…،؛؟।॥\n] )+ [」』）】〉》”’]*
+    (?: (?: (?! (?<=[0-9０-９]) [，：] [0-9０-９] ) [、，；：。！？…،؛؟۔।॥។៕\n] )+ [」』）】〉》”’]*
                                                   # marks that end a clause wherever they stand, but not in １，２３４
       | (?<![,;:.!?])[,;:.!?]++ ["')\]”’»]* (?=\s)     # marks that also stand inside numbers, times and names
       | \Z )

@@ -11,8 +11,8 @@ from models.text.words import CODE, TICKED
 
 _AFTER_STOP: Final = re.compile(r"(?<=[。！？])[0-9]")
 """The library takes an ASCII digit after a stop for a decimal, and so misses 来た。3人は; not so a wide digit."""
-_BRACKETS: Final = str.maketrans("『』", "《》")
-"""The library does not know 『』, and splits the text within them."""
+_UNKNOWN: Final = str.maketrans("『』។៕", "《》。。")
+"""The library does not know 『』, and splits the text within them, nor the full stops of Khmer."""
 _DECIMAL: Final = re.compile(r"(?<=[0-9０-９])．(?=[0-9０-９])")
 """A wide full stop between digits ends no sentence."""
 _ELLIPSIS: Final = re.compile(r"…(?=[\"'”’»)\]]*\s+[\"'“‘«(\[¿¡]*(\w))")
@@ -50,7 +50,7 @@ def disguised(line: str, *, spaced: bool) -> str:
     line = _DECIMAL.sub("０", _AFTER_STOP.sub("０", line))
     line = _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)
     line = _SPACED_STOP.sub(lambda found: " " * len(found[0]), line)  # also before what was an ellipsis
-    line = line.translate(_BRACKETS)
+    line = line.translate(_UNKNOWN)
     return _without_pairs(_ANSWER.sub(_NO_ABBREVIATION, line)) if spaced else line
 
 

@@ -23,6 +23,7 @@ TEXTS = st.text(alphabet="あい、。「」,.!? 1aé\n；", max_size=60)
             ["Call `f(a, b)`,", " {n, plural, one {# x, y} other {# z}},", " c"],
         ),
         ("{% if a, b %}見よ、{{ 名、前 }}を", ["{% if a, b %}見よ、", "{{ 名、前 }}を"]),
+        ("نعم، ہاں۔ ទៅ។ មក៕", ["نعم،", " ہاں۔", " ទៅ។", " មក៕"]),
         ("no boundary", ["no boundary"]),
         ("", []),
     ],
