@@ -77,7 +77,7 @@ class Spelling:
         Without languages, read translations, whose numbers and letters stay as they are.
         """
         self._nearest = nearest
-        self._case = LetterCase(nearest.vocabulary) if source else None
+        self._case = LetterCase(nearest.vocabulary, source) if source else None
         self.normalized = normalizer_for(source, target)
         self._has_weekdays = (primary(source), primary(target)) == UNREAD
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from models.data.tokenizer import Tokenizer
+from models.config import TokenizerConfig
+from models.data.tokenizer import Tokenizer, train_tokenizer
 from models.text.characters import Nearest
 from models.text.glossary import Glossary, Term
 from models.text.letter_case import LetterCase
@@ -32,7 +33,22 @@ JA_EN: Path = ROOT / "models" / "pretrained" / "ja-en"
 )
 def test_how_a_text_is_read(text: str, read: str) -> None:
     """As most texts are written; an abbreviation alone stays, as do words in capitals among others."""
-    assert LetterCase(Tokenizer.load(EN_JA).source).of(text) == read
+    assert LetterCase(Tokenizer.load(EN_JA).source, "en").of(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("YARIN İSTANBUL'DA YAĞIYOR", "Yarın İstanbul'da yağıyor"),
+        ("İSTANBUL IŞIKLI", "İstanbul ışıklı"),
+        ("yarın istanbul'da yağıyor", "yarın İstanbul'da yağıyor"),
+    ],
+)
+def test_turkish_has_two_letters_i(tmp_path: Path, text: str, read: str) -> None:
+    """Of I, Python makes i, and of İ two characters."""
+    texts = ["Yarın İstanbul'da yağıyor.", "Bugün İstanbul ışıklı, yarın yağıyor."] * 5
+    tokenizer = train_tokenizer(TokenizerConfig(path=tmp_path, vocabulary=286), texts, texts)
+    assert LetterCase(tokenizer.source, "tr").of(text) == read
 
 
 def test_stand_ins_and_terms() -> None:
