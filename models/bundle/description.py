@@ -92,4 +92,9 @@ def unfreezes(folder: Path) -> bool:
     Raises:
         CheckpointError: the checkpoint is damaged.
     """
-    return is_checkpoint(folder) and load_checkpoint(folder).config.training.unfreeze
+    return is_checkpoint(folder) and leaves_nothing_frozen(load_checkpoint(folder).config)
+
+
+def leaves_nothing_frozen(config: RunConfig) -> bool:
+    """Return whether a run trains the backbone with its context modules: unfrozen, or jointly from scratch."""
+    return config.training.unfreeze or config.training.step == "joint"

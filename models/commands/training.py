@@ -166,8 +166,8 @@ def amplify(
 def describe(
     model: Annotated[Path, typer.Argument(metavar="CONFIG|BUNDLE", show_default=False)], json_file: JsonFile = None
 ) -> None:
-    """Print the trained and frozen parameters of each part of a model: in step two, or in three for a model of that."""
-    from models.bundle.description import unfreezes, unloaded_model
+    """Print how many parameters of each part of a model are trained, and how many frozen, in training with context."""
+    from models.bundle.description import leaves_nothing_frozen, unfreezes, unloaded_model
     from models.network.parameters import count_parameters
     from models.training.run import plan_model
 
@@ -175,7 +175,7 @@ def describe(
         built, unfreeze = unloaded_model(model), unfreezes(model)
     else:
         config = load_config(model)
-        built, unfreeze = plan_model(config), config.training.unfreeze
+        built, unfreeze = plan_model(config), leaves_nothing_frozen(config)
     parts = count_parameters(built, unfreeze=unfreeze)
     rows = [(part.name, f"{part.trained:,}", f"{part.frozen:,}") for part in parts]
     total = ("all", f"{sum(part.trained for part in parts):,}", f"{sum(part.frozen for part in parts):,}")

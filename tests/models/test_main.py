@@ -619,6 +619,14 @@ def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) ->
     assert all((tmp_path / f"speeds.{kind}").stat().st_size for kind in ("png", "svg"))
 
 
+@pytest.mark.parametrize(("name", "frozen"), [("joint", False), ("document", True)])
+def test_what_a_run_trains_is_described(tmp_path: Path, name: str, frozen: bool) -> None:
+    """Joint training freezes nothing."""
+    done = run("describe", ROOT / f"models/configs/zhang2018/{name}.yaml", "--json", tmp_path / "parts")
+    assert done.returncode == 0, done.stderr
+    assert any(part["frozen"] for part in figures(tmp_path / "parts")["parts"]) is frozen
+
+
 def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bundle, or its backbone, is unpacked for the run that it came from, to where the next runs look for it."""
     monkeypatch.chdir(tmp_path)
