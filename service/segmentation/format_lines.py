@@ -44,13 +44,13 @@ _COMMENTS: Final = re.compile(
 _MOST_ENDLESS: Final = 3
 """After so many unclosed blocks of one sign, the end of no further one is searched for."""
 _LINK: Final = re.compile(
-    r"""[ ]{0,3}\[(?!\^)[^\[\]]{1,200}\]:[ \t]+                     # [name]: https://example.org "title"
+    r"""[ \t>]*+\[(?!\^)[^\[\]]{1,200}\]:[ \t]+                     # [name]: https://example.org "title"
         (?:<[^<>]*+>|(?:[a-z][a-z0-9+.-]{1,20}+://|mailto:|www\.|\.{0,2}/|\#[A-Za-z])[!-~]*+
           |(?:[A-Za-z0-9_-]++/)*+[A-Za-z0-9_-]++\.[a-z]{2,5}+)
         (?:[ \t]++(?:"[^"]*+"|'[^']*+'|\([^()]*+\)))?+ \s*+""",
     re.VERBOSE,
 )
-_LINK_BEGINS: Final = re.compile(r"[ ]{0,3}\[(?!\^)[^\[\]]{1,200}\]:\s*")
+_LINK_BEGINS: Final = re.compile(r"[ \t>]*+\[(?!\^)[^\[\]]{1,200}\]:\s*")
 _IMPORT: Final = re.compile(r"""import [\w$*{},\s]+?\sfrom\s+(?:"[^"\s]++"|'[^'\s]++');?\s*""")
 """An import in a page of Docusaurus (MDX)."""
 _ALERT: Final = re.compile(r"[ \t>]*> ?\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*")
@@ -145,8 +145,8 @@ class _Lines:
             return 1
         if not _LINK_BEGINS.fullmatch(line):
             return 0
-        behind = "".join(self._lines[place + 1 : place + 2])
-        return 2 * bool(_LINK.fullmatch(f"{line.rstrip()} {behind.lstrip()}"))
+        behind = "".join(self._lines[place + 1 : place + 2]).lstrip(" \t>")
+        return 2 * bool(_LINK.fullmatch(f"{line.rstrip()} {behind}"))
 
     def _is_cue(self, place: int) -> bool:
         """Return whether the line at `place`, before one with times, is the name of a subtitle."""

@@ -11,7 +11,7 @@ from models.text.words import TICKED
 from service.segmentation.format_lines import format_lines
 
 _DEFINITION: Final = re.compile(
-    r"""^[ ]{0,3}\[(?P<name>(?!\^)[^\[\]\n]{1,200})\]:[ \t]*+\n?[ \t]*+
+    r"""^[ \t>]*+\[(?P<name>(?!\^)[^\[\]\n]{1,200})\]:[ \t]*+\n?[ \t>]*+
         (?:<(?P<within>[^<>\s]++)>|(?P<address>[^<\s]\S*+))(?P<title>[ \t]++(?:"[^"\n]*+"|'[^'\n]*+'))?+[ \t]*+$""",
     re.VERBOSE | re.MULTILINE,
 )

@@ -61,6 +61,7 @@ out
 [kyoto]: https://example.org/kyoto "The city"
 [nara]:
     https://example.org/nara "The city"
+> [uji]: https://example.org/uji
 
 import Tabs from '@theme/Tabs';
 import {One, two} from "./three"

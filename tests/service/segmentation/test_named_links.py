@@ -11,6 +11,7 @@ DEFINITIONS = """
   kyoto/index.md
 [`pip`]: https://pip.example
 [1.0]: https://example.org/1.0
+> [Quoted]: quoted.md
 [odd]: https://example.org/a (A title in brackets)
 [^1]: A note, with an address: https://example.org
 """
@@ -26,6 +27,7 @@ DEFINITIONS = """
         ("[Flask]: it is small.", "[Flask](https://flask.example/a_(b)): it is small."),
         ("please [Donate today].", 'please [Donate today](https://example.org/donate "Thank you").'),
         ("## [京都]", "## [京都](kyoto/index.md)"),
+        ("> See [quoted].", "> See [quoted](quoted.md)."),
         ("Use [`pip`][].", "Use [`pip`](https://pip.example)."),
         ("[![Flask][]](b.html)", "[![Flask](https://flask.example/a_(b))](b.html)"),
         ("## [1.0] - 2024-05-03", None),
