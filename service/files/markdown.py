@@ -20,6 +20,8 @@ _HOLDS_MORE: Final = re.compile(r"[ ]{0,3}(?:[:~]\s|!!!|\?\?\?|===|:::|<|\{)")
 
 That of items of lists, and of notes, is found by their marks.
 """
+_HOLDS_NO_MORE: Final = re.compile(rf"{_HEADING.pattern}|[ ]{{0,3}}>")
+"""The marks of headings and quotations: nothing after an empty line belongs to these."""
 _PLACE: Final = re.compile(r"<!-- [0-9a-f]{16}-[0-9]+ -->\n")
 
 
@@ -67,5 +69,5 @@ def _code(lines: list[str]) -> list[bool]:
 
 def _holds_more(line: str) -> bool:
     indent = len(line) - len(line.lstrip())
-    is_marked = after_marks(line) > indent and not _HEADING.match(line)
+    is_marked = after_marks(line) > indent and not _HOLDS_NO_MORE.match(line)
     return is_marked or _HOLDS_MORE.match(line) is not None

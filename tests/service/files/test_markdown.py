@@ -35,6 +35,10 @@ Words that go
     in a fence
 ```
 
+> - A quotation
+
+    $ one quoted
+
     the end"""
 KIND = kind_of("a.md")
 
@@ -42,7 +46,7 @@ KIND = kind_of("a.md")
 def test_indented_code_is_not_read() -> None:
     """It comes back where it was."""
     text = KIND.read(PAGE.encode())
-    for code in ("pip install", "--help", "one run", "the end"):
+    for code in ("pip install", "--help", "one run", "one quoted", "the end"):
         assert code not in text
     for words in ("and more of it", "Words in a box", "on in the next line", "in a fence"):
         assert words in text
