@@ -30,6 +30,14 @@ _HOLDERS: Final = frozenset((_TEXT + "a", _TEXT + "meta", _LOEXT + "content-cont
 _BEGINS: Final = frozenset((OFFICE + "event-listeners", _TEXT + "number", _LOEXT + "list-item"))
 _NOT_READ: Final = (_TEXT + "tracked-changes", OFFICE + "annotation")
 """Elements with deleted paragraphs, and with comments."""
+_TITLE_TEMPLATE: Final = _TEXT + "index-title-template"
+_INDEXES: Final = tuple(
+    _TEXT + name
+    for name in (
+        *("alphabetical-index", "bibliography", "illustration-index", "object-index"),
+        *("table-index", "table-of-content", "user-index"),
+    )
+)
 _WHITE: Final = re.compile(r"[ \t\r\n]+")
 _MOST_SPACES: Final = 32
 """The most consecutive spaces that count as text; more are layout, and could be any number."""
@@ -77,6 +85,16 @@ def out_of_runs(root: Element) -> None:
     """Convert runs back to text and spans."""
     for parent in {run.getparent(): None for run in root.iterdescendants(_RUN)}:
         _Writing(parent).write()
+    for template in root.iter(_TITLE_TEMPLATE):
+        _entitle(template)
+
+
+def _entitle(template: Element) -> None:
+    """Have an index keep its translated title when a program updates the index, as from a template."""
+    index = next(template.iterancestors(*_INDEXES), None)
+    title = None if index is None else index.find(f"{_TEXT}index-body/{_TEXT}index-title/{_TEXT}p")
+    if title is not None:
+        template.text = "".join(title.itertext())
 
 
 class _Styles:

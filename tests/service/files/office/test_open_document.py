@@ -162,6 +162,18 @@ def test_notes_boxes_tables_and_headers_are_translated() -> None:
         assert archive.infolist()[0].compress_type == 0
 
 
+def test_an_index_is_called_as_its_translation() -> None:
+    """When a program updates the index, it takes the title from a template."""
+    index = (
+        "<text:table-of-content><text:table-of-content-source><text:index-title-template>{0}</text:index-title-template>"
+        "</text:table-of-content-source><text:index-body><text:index-title><text:p>{0}</text:p></text:index-title>"
+        "<text:p>{1}</text:p></text:index-body></text:table-of-content>"
+    )
+    content = file(f"</text:p>{index.format('か', 'き')}<text:p>")
+    assert html_of(content) == "<p>か</p><p>き</p>"
+    assert index.format("A", "B") in paragraphs(with_translation(content, "<p>A</p><p>B</p>"))
+
+
 def test_deleted_text_is_not_translated() -> None:
     """Deleted text in tracked changes stays as it was."""
     deleted = "<text:tracked-changes><text:deletion><text:p>gone</text:p></text:deletion></text:tracked-changes>"
