@@ -12,6 +12,7 @@ from typing import Any, Final
 from lxml import etree
 
 from service.errors import InvalidInputError
+from service.files.office import open_references
 from service.files.office.dialects import IN_MEMORY, Dialect, Element, check_looks
 from service.files.xml_text import add_text
 
@@ -82,11 +83,12 @@ def into_runs(root: Element, only: Container[Element] | None = None) -> None:
 
 
 def out_of_runs(root: Element) -> None:
-    """Convert runs back to text and spans."""
+    """Convert runs back to text and spans, and update what repeats the text elsewhere."""
     for parent in {run.getparent(): None for run in root.iterdescendants(_RUN)}:
         _Writing(parent).write()
     for template in root.iter(_TITLE_TEMPLATE):
         _entitle(template)
+    open_references.update(root)
 
 
 def _entitle(template: Element) -> None:

@@ -174,6 +174,29 @@ def test_an_index_is_called_as_its_translation() -> None:
     assert index.format("A", "B") in paragraphs(with_translation(content, "<p>A</p><p>B</p>"))
 
 
+def test_references_show_the_translated_words() -> None:
+    """LibreOffice would look them up only when asked to; numbers, pages and what is not found stay."""
+    named = '<text:{0}-start text:name="n"/>{1}<text:{0}-end text:name="n"/>'
+    reference = '<text:{0}-ref text:reference-format="{1}" text:ref-name="{2}">{3}</text:{0}-ref>'
+    mark = named.format("reference-mark", f"く<text:s/>け{NOTE.format('注')}")
+    content = file(
+        named.format("bookmark", bold("か") + "き"),
+        mark,
+        *(
+            f"こ{reference.format(*each)}"
+            for each in (
+                ("bookmark", "text", "n", "かき"),
+                ("reference", "text", "n", "く け"),
+                ("bookmark", "page", "n", "1"),
+                ("bookmark", "text", "other", "さ"),
+            )
+        ),
+    )
+    found = html_of(content)
+    translated = paragraphs(with_translation(content, found.translate(str.maketrans("かきくけこ", "ABCDE"))))
+    assert re.findall(r">([^<>]*)</text:(?:bookmark|reference)-ref>", translated) == ["AB", "C D", "1", "さ"]
+
+
 def test_deleted_text_is_not_translated() -> None:
     """Deleted text in tracked changes stays as it was."""
     deleted = "<text:tracked-changes><text:deletion><text:p>gone</text:p></text:deletion></text:tracked-changes>"
