@@ -16,22 +16,26 @@ _DEFINITION: Final = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _LINK: Final = re.compile(
-    rf"(?P<code> {TICKED}) | (?<![\]\\]) \[ (?P<name>[^\[\]\n]{{1,200}}) \] (?: \[\] | (?![\[(]) )", re.VERBOSE
+    rf"""(?P<code> {TICKED}) | (?<![\]\\]) \[ (?P<words>[^\[\]\n]{{1,200}}) \]
+        (?: \[ (?P<name>[^\[\]\n]{{0,200}}) \] | (?![\[(]) )""",
+    re.VERBOSE,
 )
 
 
 def with_addresses(text: str) -> str:
     """Return a text in Markdown in which each link that is named by its words has its address beside them.
 
-    Those without a letter, such as `[1.0]`, stay as they are, and so do lines for programs.
+    So has one whose name would not be told from words, as in `[PEP 8][pep]`. Those whose names have no letter, such as
+    `[1.0]`, stay as they are, and so do lines for programs.
     """
     targets = _targets(text)
     if not targets:
         return text
 
     def written_out(found: re.Match[str]) -> str:
-        target = None if found["name"] is None else targets.get(_key(found["name"]))
-        return found[0] if target is None else f"[{found['name']}]({target})"
+        target = None if found["code"] else targets.get(_key(found["name"] or found["words"]))
+        stays = target is None or (found["name"] and unmarked(found[0]).pairs)
+        return found[0] if stays else f"[{found['words']}]({target})"
 
     lines = text.splitlines(keepends=True)
     kept = format_lines(lines)

@@ -30,6 +30,7 @@ DEFINITIONS = """
         ("> See [quoted].", "> See [quoted](quoted.md)."),
         ("Use [`pip`][].", "Use [`pip`](https://pip.example)."),
         ("[![Flask][]](b.html)", "[![Flask](https://flask.example/a_(b))](b.html)"),
+        ("[PEP 8][flask], [a city][京都]", "[PEP 8](https://flask.example/a_(b)), [a city](kyoto/index.md)"),
         ("## [1.0] - 2024-05-03", None),
         ("[the framework][Flask], [Flask](a.html)", None),
         ("`[Flask][]` and \\[Flask]", None),
