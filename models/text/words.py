@@ -5,7 +5,8 @@ import unicodedata
 from typing import Final
 
 ADDRESS: Final = r"""
-      (?: (?i:https?|ftp):// | (?<![A-Za-z0-9]) (?i:www)\. )                        # https://example.org/a_(b)
+      < (?: (?i:https?|ftp):// | (?i:mailto:)?+ [A-Za-z0-9._%+-]++ @ ) [!-;=?-~]++ >              # <https://example.org>
+    | (?: (?i:https?|ftp):// | (?<![A-Za-z0-9]) (?i:www)\. )                        # https://example.org/a_(b)
       (?: \([!\#-'*-;=?-~]*+\) | [!\#-'*-;=?-~] )* (?: \([!\#-'*-;=?-~]*+\) | [A-Za-z0-9/=\#_~&+$%-] )
       (?: (?<=[/=_\#-]) (?![ぁ-ん])                                   # …/wiki/紫式部, if white space says where it ends
           (?:

@@ -34,6 +34,8 @@ def japanese() -> Spelling:
         "https://example.org/page?id=12&lang=ja#top",
         "http://localhost:8000",
         "https://ja.wikipedia.org/wiki/Kyoto_(city)",
+        "<https://example.org/a_(b)>",
+        "<first.last@example.co.jp>",
         "www.example.org/",
         "first.last+tag@example.co.jp",
         "{name}",
