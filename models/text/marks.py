@@ -18,7 +18,8 @@ _TO: Final = rf"""(?:
       \( (?![^\x00-\x7f]) {_ADDRESS}++ (?: \( {_ADDRESS}*+ \) {_ADDRESS}*+ )?+   # (https://example.org/a_(b) "Title")
         (?: [ ]++ (?: "[^"\n\U000f0000-\U0010ffff]*+" | '[^'\n\U000f0000-\U0010ffff]*+' ) )?+ \) (?: {_OF_PANDOC} )?+
     | {_OF_PANDOC}
-    | (?<= [^\[\]] [^\[\]0-9] \]) \[ [A-Za-z0-9] [^\[\]\n\U000f0000-\U0010ffff]{{0,60}}+ \]   # [name], but not [1][2]
+    | (?: (?<= [^\[\]] [^\[\]0-9] \]) | (?<= [A-Za-z_-] \]\]) )
+      \[ [A-Za-z0-9] [^\[\]\n\U000f0000-\U0010ffff]{{0,60}}+ \]   # [name], but not [1][2]; [![picture][a]][b]
 )"""
 """Where a link leads to."""
 _MARK: Final = re.compile(

@@ -48,6 +48,7 @@ from models.text.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
         ("[[a] b](c) d", Unmarked("[a] b d", (Pair("[", "](c)", 0, 5),))),
         ("See [`a[0]`](b) c", Unmarked("See `a[0]` c", (Pair("[", "](b)", 4, 10),))),
         ("a[[1]](#b) c.[\\[2\\]](#d)", Unmarked("a c.", (Pair("[[1]](#b)", "", 1, 1),), after="[\\[2\\]](#d)")),
+        ("[![a b][c]][d]", Unmarked("a b", (Pair("[![", "][c]][d]", 0, 3),))),
         (
             "[![A](a.svg)](b) ![c](d)",
             Unmarked("A c", (Pair("[![", "](a.svg)](b)", 0, 1), Pair("![", "](d)", 2, 3))),
