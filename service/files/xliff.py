@@ -14,7 +14,7 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.messages import Page, split_at_choices
-from service.files.numbered import characters_of, html_of_words, pieces_of
+from service.files.numbered import Tag, characters_of, html_of_words, pieces_of
 from service.files.packed import MOST_TAGS
 from service.files.xml_text import add_text, root_of
 
@@ -249,25 +249,30 @@ class _Segment:
             yield f'<img id="{number}">'
 
     def _fill(self, target: _Element, translation: str) -> None:
-        opened, left = [_Open(target)], dict(enumerate(self._kept))
+        opened, left, said = [_Open(target)], dict(enumerate(self._kept)), list[str]()
         for piece in pieces_of(translation):
-            if isinstance(piece, str):
-                add_text(opened[-1].filled, piece)
-            elif piece.name == "br":
-                add_text(opened[-1].filled, "\n")
-            elif piece.name == "code":
-                pass  # the limits of a choice
-            elif piece.closes:
-                _close(opened)
-            elif piece.number is not None:
-                kept = left.pop(piece.number, None)  # None if used already: an id must not occur twice
-                if piece.name == "a":
-                    opened.append(_opened(opened[-1].filled, kept))
-                elif kept is not None:
-                    opened[-1].filled.append(_alone(kept))
+            if isinstance(piece, str) or piece.name == "br":
+                said.append(piece if isinstance(piece, str) else "\n")
+            elif piece.name != "code":  # which are the limits of a choice
+                add_text(opened[-1].filled, "".join(said))
+                said = []
+                _put(piece, opened, left)
+        add_text(opened[-1].filled, "".join(said))
         while len(opened) > 1:
             _close(opened)
         target.extend(chain.from_iterable(map(_empty, left.values())))
+
+
+def _put(tag: Tag, opened: list[_Open], left: dict[int, _Element | _Pair]) -> None:
+    """Put what a tag stands for into the innermost open element, and take it from what is left."""
+    if tag.closes:
+        _close(opened)
+    elif tag.number is not None:
+        kept = left.pop(tag.number, None)  # None if used already: an id must not occur twice
+        if tag.name == "a":
+            opened.append(_opened(opened[-1].filled, kept))
+        elif kept is not None:
+            opened[-1].filled.append(_alone(kept))
 
 
 def _pairs(parent: _Element) -> dict[_Element, _Pair]:

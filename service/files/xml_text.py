@@ -35,7 +35,12 @@ def root_of(content: bytes, **options: bool) -> Any:  # noqa: ANN401 - lxml has 
 
 
 def add_text(parent: Any, text: str) -> None:  # noqa: ANN401 - likewise
-    """Append text to the content of an element: to its own text, or after its last child."""
+    """Append text to the content of an element: to its own text, or after its last child.
+
+    What is there is copied, so text in many pieces has to be joined first.
+    """
+    if not text:
+        return
     last = next(parent.iterchildren(reversed=True), None)  # not by index: lxml would count all children
     if last is None:
         parent.text = (parent.text or "") + text

@@ -249,18 +249,22 @@ class _Writing:
 
     def _say(self, text: str) -> None:
         """Append text; spaces that would be collapsed are written as elements."""
+        said = list[str]()
         for part in filter(None, _SEPARATED.split(text)):
             spaces = len(part) if part.startswith(" ") else 0
             if not spaces:
-                add_text(self._innermost, part)
+                said.append(part)
                 self._after_space = False
                 continue
             if not self._after_space:
-                add_text(self._innermost, " ")
+                said.append(" ")
                 spaces -= 1
             if spaces:
+                add_text(self._innermost, "".join(said))
+                said = []
                 self._append(etree.Element(_SPACES, {_COUNT: str(spaces)} if spaces > 1 else {}))
             self._after_space = True
+        add_text(self._innermost, "".join(said))
 
     def _append(self, element: Element) -> None:
         self._innermost.append(element)

@@ -15,7 +15,7 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.office.alternates import alternates
-from service.files.office.dialects import PLAIN, Dialect, Element, Look
+from service.files.office.dialects import IN_MEMORY, PLAIN, Dialect, Element, Look
 from service.files.office.fields import TextualFields, is_simple_text, marks_in
 from service.files.office.writing import Link, Object, Writing
 
@@ -39,7 +39,7 @@ class Paragraph:
         """The number of open fields that show no text, at the place up to which the paragraph has been read."""
         self.has_text = False
         self.weight = 0
-        """Bytes of the looks of all its pieces of text."""
+        """Bytes of the looks of all its pieces of text, and of the namespaces that kept pieces declare again."""
         self._depth = 0
         self._names = element.nsmap
         if len(self._names) > _MOST_NAMES_AROUND:
@@ -165,11 +165,13 @@ class Paragraph:
         dialect, look = self._dialect, self._dialect.look_of(run)
         self._runs.append(run)
         names = self._own_names(run)
+        declared = sum(IN_MEMORY + len(uri) for uri in names.values())
         children = [each for each in run if each.tag != dialect.look and each.tag not in dialect.passing]
         first, last = marks_in(children)
         for place, child in enumerate(children):
             self.weight += look.weight
             if first <= place <= last:
+                self.weight += declared
                 if place == first:
                     yield self._object("img", [Object(each, look, names) for each in children[first : last + 1]])
             elif dialect.says(child):
@@ -177,6 +179,7 @@ class Paragraph:
             elif child.tag == dialect.ruby:
                 yield from self._ruby(child)
             else:
+                self.weight += declared
                 name = dialect.white.get(child.tag, "img")
                 yield self._ended(name) + self._object(name, [Object(child, look, names)])
 

@@ -244,6 +244,15 @@ def test_what_somebody_has_locked_stays() -> None:
     assert DIVIDED.replace("y.", "Y.") in units(capitals(content))[0]
 
 
+@pytest.mark.parametrize("run", ["\n", "a ", "{a,select,b{c}}"])
+def test_a_segment_in_many_pieces_takes_no_long_time(run: str) -> None:
+    """A megabyte of the same beside a tag: if the time grew with the square of the length, this would never end."""
+    text = run * (1_000_000 // len(run))
+    content = old(f'<source>x<x id="1"/>{text}</source>')
+    (translated,) = units(with_translation(content, html_of(content)))
+    assert translated.endswith(f'>x<x id="1"/>{text}</target>')
+
+
 def test_words_in_another_order_keep_what_is_around_them() -> None:
     """Elements move with their words; one without a place comes last, and none comes twice, as ids must not."""
     content = old('<source>x <g id="1">y</g><x id="2"/><ph id="3">c</ph></source>')

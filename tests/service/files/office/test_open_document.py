@@ -137,6 +137,12 @@ def test_what_is_not_translated_stays(written: str) -> None:
     assert inside(with_translation(content, html_of(content))) == written
 
 
+def test_a_long_paragraph_is_written_soon() -> None:
+    """Half a million words: if the time grew with the square of their number, this would never end."""
+    content = file("か " * 500_000 + "き")
+    assert inside(with_translation(content, html_of(content))) == inside(content)
+
+
 def test_words_in_another_order_keep_what_they_look_like() -> None:
     """Bold words stay bold, even if a piece is split in two."""
     content = file("aaa" + bold("b" + SLANTED_C) + PICTURE)

@@ -480,6 +480,14 @@ def damaged() -> bytes:
         ),
         (
             lambda: file(
+                "<w:r "
+                + " ".join(f'xmlns:a{n}="{n:0200}"' for n in range(20))
+                + f">{'<w:tab/>' * 7000}<w:t>か</w:t></w:r>"
+            ),
+            "bytes of text formatting",
+        ),
+        (
+            lambda: file(
                 "<w:r><w:rPr " + " ".join(f'a{n}=""' for n in range(200)) + f"/><w:t>か</w:t>{'<w:tab/>' * 3000}</w:r>"
             ),
             "bytes of text formatting",
