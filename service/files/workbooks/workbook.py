@@ -190,15 +190,15 @@ class _Workbook:
         """Yield the texts to translate, in reading order."""
         seen, same = set[CellText](), dict[str, list[CellText]]()
         for sheet, scan in self._sheets.items():
-            cells = (self._text(sheet, number) for number in scan.texts)
+            cells = dict.fromkeys(self._text(sheet, number) for number in scan.texts)
+            new = [text for text in cells if text is not None and text not in seen]
+            seen.update(new)
             notes = [text for name in self._parts.of(NOTES, sheet) for text in self._texts_in(name)]
-            for text in (*(each for each in cells if each is not None and not self._stays(each)), *notes):
-                if text not in seen:
-                    seen.add(text)
-                    alike = same.setdefault(text.paragraph.html, [])
-                    alike.append(text)
-                    if len(alike) == 1:
-                        yield _Text(text.paragraph, alike)
+            for text in (*(each for each in new if not self._stays(each)), *notes):
+                alike = same.setdefault(text.paragraph.html, [])
+                alike.append(text)
+                if len(alike) == 1:
+                    yield _Text(text.paragraph, alike)
             for name in self._parts.of(DRAWINGS, sheet):
                 _, paragraphs = self._drawn.get(name, (None, []))
                 yield from (_Text(paragraph, []) for paragraph in paragraphs)

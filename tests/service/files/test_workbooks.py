@@ -634,3 +634,10 @@ def test_a_formula_of_columns_that_are_not_closed_is_read_soon() -> None:
     """While it is searched nobody else is served."""
     content = file(sheet(f"""<c><f>{"['" * 250_000}</f></c>""", inline("<t>か</t>")))
     assert html_of(content) == "<p>か</p>"
+
+
+def test_a_long_text_on_many_sheets_is_looked_at_once() -> None:
+    """If the time grew with the product of its length and their number, this would take minutes."""
+    text = f"か{'{' * 200_000}"
+    content = file(*[sheet(shared(0, 1))] * 1_000, strings=f"<si><t>{text}</t></si>" * 2)
+    assert html_of(content) == f"<p>{text}</p>"
