@@ -153,13 +153,14 @@ class Dialect:
         element.text = text
         return element
 
-    def run_of(self, look: Look, content: Element, names: Mapping[str | None, str] | None = None) -> Element:
-        """Make a run with a look and an element in it."""
-        run = etree.Element(self.run, nsmap=names)
+    def add_run(
+        self, parent: Element, look: Look, content: Element, names: Mapping[str | None, str] | None = None
+    ) -> None:
+        """Append a run with a look and an element in it, which is moved within its tree: see `Paragraph.write`."""
+        run = etree.SubElement(parent, self.run, nsmap=names)
         if look.properties is not None:
             run.append(deepcopy(look.properties))
         run.append(content)
-        return run
 
     def inside(self, holder: Element) -> Element:
         """Return the element that has the runs of a holder."""

@@ -27,6 +27,8 @@ _MOST_NAMES: Final = 20
 _MOST_NAMES_AROUND: Final = 100
 """The most namespaces in scope of a paragraph: lxml makes a table of all of them for each look at them."""
 
+_ASIDE: Final = "aside"  # without a namespace, unlike anything in such a file
+
 
 class Paragraph:
     """A paragraph, and its text as a paragraph of HTML.
@@ -80,11 +82,18 @@ class Paragraph:
         return [each for element, each in found.items() if each.has_text and element not in again]
 
     def write(self, translation: str) -> None:
-        """Replace the text by a translation of what is inside the `<p>` of `html`."""
-        self._take_out_all()
+        """Replace the text by a translation of what is inside the `<p>` of `html`.
+
+        Meanwhile, all that was in the paragraph is in another element there: out of the tree, lxml looks for the
+        namespace of each element among those of all the others.
+        """
+        aside = etree.SubElement(self.element, _ASIDE)
+        self._put_all(aside)
         self.element.extend(self._first)
         Writing(self.element, self._dialect, self._usual, self._kept).write(translation)
         self.element.extend([*self._last, *self._ends])
+        aside.clear()
+        self.element.remove(aside)
 
     def write_copy(self) -> None:
         """Update the copy for older programs, if there is one; only after all paragraphs within it are written."""
@@ -93,14 +102,12 @@ class Paragraph:
             begins = self._dialect.begins
             self.copy.extend(deepcopy(each) for each in self.element if each.tag not in begins)
 
-    def _take_out_all(self) -> None:
-        """Remove all but what it begins with, from the inside out: lxml is slow to remove much at once."""
-        for run in self._runs:
-            run.clear()
-        holders = [each for each in self._kept if etree.iselement(each)]
-        for holder in reversed(holders):
-            self._dialect.empty(self._dialect.inside(holder))
-        self._dialect.empty(self.element)
+    def _put_all(self, aside: Element) -> None:
+        """Put all but what it begins with into another element, from the inside out."""
+        holders = [self._dialect.inside(each) for each in self._kept if etree.iselement(each)]
+        for parent in [*self._runs, *reversed(holders), self.element]:
+            begins = self._dialect.begins if parent.tag != self._dialect.run else ()
+            aside.extend([each for each in parent if each is not aside and each.tag not in begins])
 
     def _read(self, parent: Element) -> Iterator[str]:
         around = self._dialect.begins | self._dialect.ends

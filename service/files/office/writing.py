@@ -64,7 +64,7 @@ class Writing:
     def _text(self, text: str) -> None:
         """Write text with the look of the innermost `span`."""
         looks = [each.kept for each in self._open if each.name == "span"]
-        self._append(self._dialect.run_of(looks[-1] if looks else self._usual, self._dialect.saying(text)))
+        self._dialect.add_run(self._holder, looks[-1] if looks else self._usual, self._dialect.saying(text))
 
     def _tag(self, tag: Tag) -> None:
         """Write what a tag stands for."""
@@ -104,8 +104,10 @@ class Writing:
 
     def _put(self, objects: list[Object]) -> None:
         for each in objects:
-            look, element = each.look, each.element
-            self._append(element if look is None else self._dialect.run_of(look, element, each.names))
+            if each.look is None:
+                self._append(each.element)
+            else:
+                self._dialect.add_run(self._holder, each.look, each.element, each.names)
 
     def _append(self, element: Element) -> None:
         self._holder.append(element)

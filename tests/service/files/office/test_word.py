@@ -605,3 +605,12 @@ def test_fields_of_a_form_that_end_elsewhere_are_read_soon() -> None:
     """If each of them were searched for text up to the end of the paragraph, this would never end."""
     one = f"{BEGIN}{said('FORMTEXT')}{SEPARATE}<w:ins>{END}</w:ins>"
     assert html_of(file(one * 10_000 + run("か"))).endswith('">か</p>')
+
+
+def test_what_a_paragraph_keeps_is_moved_soon() -> None:
+    """However much that is: if the time grew with the square of its elements, this would take minutes."""
+    deleted = f"<w:del>{'<w:a/>' * 100_000}</w:del>"
+    one = f"<w:p>{run('か')}</w:p>"
+    boxes = f"<w:r><w:pict>{one * 60_000}</w:pict></w:r>"
+    content = file(f"{'<w:r><w:pict><w:p>' * 60}{boxes}{deleted}{'</w:p></w:pict></w:r>' * 60}")
+    assert document(with_translation(content, html_of(content))) == document(content)
