@@ -4,14 +4,20 @@ import re
 import unicodedata
 from typing import Final
 
-ADDRESS: Final = r"""
+ENTITY: Final = r"&(?: \# (?: [xX]0{0,8}+[0-9A-Fa-f]{1,6} | 0{0,8}+[0-9]{1,7} ) | [A-Za-z][A-Za-z0-9]{1,30} );"
+"""A character of HTML or XML: &amp; &#38; &#x26;"""
+_GOES_ON: Final = rf"(?! (?!&amp;) {ENTITY} | &amp; (?![A-Za-z0-9/=\#_~+$%-]) )"
+"""Not where a page has > or a quotation mark behind an address, as an entity."""
+ADDRESS: Final = rf"""
       < (?: (?i:https?|ftp):// | (?i:mailto:)?+ [A-Za-z0-9._%+-]++ @ ) [!-;=?-~]++ >              # <https://example.org>
     | (?: (?i:https?|ftp):// | (?<![A-Za-z0-9]) (?i:www)\. )                        # https://example.org/a_(b)
-      (?: \([!\#-'*-;=?-~]*+\) | [!\#-'*-;=?-~] )* (?: \([!\#-'*-;=?-~]*+\) | [A-Za-z0-9/=\#_~&+$%-] )
+      (?: \([!\#-'*-;=?-~]*+\) | {_GOES_ON} [!\#-'*-;=?-~] )*
+      (?: \([!\#-'*-;=?-~]*+\) | {_GOES_ON} [A-Za-z0-9/=\#_~&+$%-] )
       (?: (?<=[/=_\#-]) (?![ぁ-ん])                                   # …/wiki/紫式部, if white space says where it ends
-          (?:
-           [^\x00-\x7f\u3000、。，．「」『』（）【】［］！？…\U000f0000-\U0010ffff] | [A-Za-z0-9/=\#_~&+$%.-] ){1,80}+
-          (?= [\s\u3000)\]>"'] | \Z ) )?
+          (?: {_GOES_ON}
+           (?: [^\x00-\x7f\u3000、。，．「」『』（）【】［］！？…\U000f0000-\U0010ffff]
+             | [A-Za-z0-9/=\#_~&+$%.-] ) ){{1,80}}+
+          (?= [\s\u3000)\]>"'&] | \Z ) )?
     | (?<![A-Za-z0-9._%+-]) [A-Za-z0-9._%+-]++ @ [A-Za-z0-9-]++ (?:\.[A-Za-z0-9-]++)++   # of mail
 """
 """Without the marks of the sentence around it. Takes a time that is linear in the text's length, as all of these do."""
@@ -133,9 +139,6 @@ PICTURES: Final = (
     r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ue000-\uf8ff\U000f0000-\U0010ffff"
 )
 """Emoji and other pictures, also of fonts of their own, for a set of a regular expression; not 〇〇寺, ♭, ♯."""
-
-ENTITY: Final = r"&(?: \# (?: [xX]0{0,8}+[0-9A-Fa-f]{1,6} | 0{0,8}+[0-9]{1,7} ) | [A-Za-z][A-Za-z0-9]{1,30} );"
-"""A character of HTML or XML: &amp; &#38; &#x26;"""
 
 _ADDRESS: Final = re.compile(ADDRESS, re.VERBOSE | re.ASCII)
 _PICTURE: Final = r"!\[\]\( [!\#-'*-;=?-~]++ \)"

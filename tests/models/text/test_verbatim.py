@@ -245,6 +245,23 @@ def test_an_address_may_have_letters_of_any_language(japanese: Spelling, text: s
 
 
 @pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("&lt;https://example.org/?a=1&amp;b=2&gt;を見る。", "https://example.org/?a=1&amp;b=2"),
+        ("&quot;https://example.org&quot; &amp; more", "https://example.org"),
+        ("&lt;https://ja.wikipedia.org/wiki/紫式部&gt;", "https://ja.wikipedia.org/wiki/紫式部"),
+        ("https://example.org/a&amp;を見る。", "https://example.org/a"),
+        ("https://example.org/?a&lt=1を見る。", "https://example.org/?a&lt=1"),
+    ],
+)
+def test_no_entity_behind_an_address_is_part_of_it(japanese: Spelling, text: str, address: str) -> None:
+    """It is a quotation mark, or the like, of a page; half of it would be lost."""
+    spelt = japanese.of(text)
+    assert spelt.replaced == (("ABC", address),)
+    assert spelt.restored(spelt.text).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
     "run",
     [
         "http://(",
@@ -269,6 +286,7 @@ def test_an_address_may_have_letters_of_any_language(japanese: Spelling, text: s
         "<v a",
         '<a b="',
         "http://a/紫",
+        *("http://a&", "http://&amp;", "www.&lt;", "http://a/紫&"),
         "%a",
         "%0",
         "{%",
