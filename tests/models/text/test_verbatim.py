@@ -73,7 +73,7 @@ def japanese() -> Spelling:
             "1½",
             "¾",
             *("___", "＿＿＿＿"),
-            *("$5.99", "US$1,000", "¥ 1,200", "€20", "£0.50"),
+            *("$5.99", "US$1,000", "HK$500", "¥ 1,200", "€20", "£0.50", "₹500", "₩9,900", "20 €", "1.299,50€"),
             "[@name, p. 3]",
             "[-@name; @other2020]",
             "10 m^2^",
@@ -180,6 +180,7 @@ def test_a_stand_in_is_read_for_a_unit_of_area(japanese: Spelling, text: str, re
         ("It was $39.80, now $29.80.", "It was ABC, now JR."),
         ("¥3億と$1.5 million", "¥3億と$1.5 million"),
         ("¥3亿和$2만", "¥3亿和$2만"),
+        ("5万€と20 €5", "5万€と20 ABC"),
     ],
 )
 def test_a_stand_in_is_read_for_an_amount_of_money(japanese: Spelling, text: str, read: str) -> None:
