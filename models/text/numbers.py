@@ -34,6 +34,8 @@ _UNIT: Final = (
     r"(?: [cdkm]?m | [km]?g | [dkm]?[lL] | cc | ha | k?W | k?V | [kMG]?Hz | [kKMGT]B | kcal | hPa ) (?![A-Za-z0-9])"
 )
 """A unit that is written without a space: no word ends between the number and it."""
+_OF_DAY: Final = r"(?: T [0-9]{2}:[0-9]{2} (?: :[0-9]{2} (?:[.][0-9]++)?+ )?+ (?: Z | [+-][0-9]{2}:[0-9]{2} )?+ )?+"
+"""The time in 2024-05-31T10:00:00Z, as programs write it."""
 _MINUS: Final = rf"""
     (?: (?<! [A-Za-z\])}}）」』℃°%％年?？・～〜ァ-ヺー々\u3400-\u9fff-] ) (?<! {_DIGIT} ) (?<! {_DIGIT}[ ] ) [-−－]
       | [▲△] )
@@ -88,7 +90,9 @@ class Numbers:
                 rf"""
                 (?<! [0-9０-９A-Za-z.．千천{MYRIADS}] ) (?<! [0-9０-９][,:/，：／] ) (?<! [A-Za-z]- ) (?<! [만억조][ ] )
                 (?: (?<! {_DIGIT}- )
-                      (?P<code> {_DIGIT}++ (?P<sign>[-/:：.．]) {_DIGIT}++ (?: (?P=sign) {_DIGIT}++ )++ )   # 2024-05-31
+                      (?P<code> {_DIGIT}++ (?P<sign>[-/:：.．]) {_DIGIT}++ (?: (?P=sign) {_DIGIT}++ )++   # 2024-05-31
+                          {_OF_DAY}
+                        | (?= [0-9A-Za-z]{{7}} ) [0-9]++ [A-Za-z]++ [0-9] [0-9A-Za-z]*+ )              # 9f86d08
                   | (?P<time> {_DIGIT}{{1,3}} [:：] {_DIGIT}{{1,3}} )                                  # 12:30, and 3:2
                   | (?P<minus> {_MINUS} )?+ (?: (?P<large> {large} ) | (?P<amount> {_AMOUNT} ) )
                       (?: (?P<yen> {yen} ) | (?P<unit> {_UNIT} ) )?+ )
