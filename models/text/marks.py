@@ -214,14 +214,15 @@ def _flanks(found: re.Match[str]) -> tuple[bool, bool]:
     """Whether signs open and close, as in CommonMark, section 6.2; not those between letters or digits: 2**3, a_b.
 
     One asterisk, and two tildes, open nothing behind a letter of any language, where they are arithmetic, or a drawl.
+    In languages without spaces, letters are beside marks: CommonMark sees none in **{name}**さん, but its writer does.
     """
     before, after = beside(found)
     if before.isascii() and after.isascii() and before.isalnum() and after.isalnum():
         return False, False
     spaces = [not character.strip() for character in (before, after)]
     signs = [character in punctuation for character in (before, after)]
-    opens = not spaces[1] and (not signs[1] or spaces[0] or signs[0])
-    closes = not spaces[0] and (not signs[0] or spaces[1] or signs[1])
+    opens = not spaces[1] and (not signs[1] or spaces[0] or signs[0] or not before.isascii())
+    closes = not spaces[0] and (not signs[0] or spaces[1] or signs[1] or not after.isascii())
     if found[0] == "_":  # no mark between letters of any language, nor beside other signs than a full stop
         return opens and not closes and after.isalnum(), closes and not opens and not before.isspace()
     if found[0] in {"*", "~~"}:

@@ -24,6 +24,8 @@ from models.text.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
         ),
         ("==a== (==b==)", Unmarked("a (b)", (Pair("==", "==", 0, 1), Pair("==", "==", 3, 4)))),
         ("これは==a==だ", Unmarked("これはaだ", (Pair("==", "==", 3, 4),))),
+        ("では、**{a}**さん", Unmarked("では、{a}さん", (Pair("**", "**", 3, 6),))),
+        ("この**{a}**と**`b`**は", Unmarked("この{a}と`b`は", (Pair("**", "**", 2, 5), Pair("**", "**", 6, 9)))),
         (r"*a\* b* \[c\](d)", Unmarked(r"a\* b \[c\](d)", (Pair("*", "*", 0, 5),))),
         ("**https://b.c/d_e** _f_", Unmarked("https://b.c/d_e f", (Pair("**", "**", 0, 15), Pair("_", "_", 16, 17)))),
         ("<B>a</b> b", Unmarked("a b", (Pair("<B>", "</b>", 0, 1),))),
