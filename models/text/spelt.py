@@ -145,7 +145,7 @@ class Spelt:
         """
         missing, entities = dict(self.replaced), {ord(character): entity for character, entity in self.escaped}
         terms = {stand_in: replace(term, target=term.target.translate(entities)) for stand_in, term in self.told}
-        translation = self._set_apart(translation.translate(entities))
+        translation = self._mended(self._set_apart(translation.translate(entities)))
         translation = self._said_once(self._copied(translation, missing, terms))
         return self.marks.marked(translation, *missing.values(), *self.left_out)
 
@@ -155,6 +155,14 @@ class Spelt:
             return translation
         either = "|".join(self.stand_ins)
         return re.sub(rf"(?:{either})(?=(?:{either})|[0-9])|[0-9](?={either})", r"\g<0> ", translation)
+
+    def _mended(self, translation: str) -> str:
+        """Write each stand-in as it is that a translation has only with a letter or two too many: DVDD, NABC."""
+        copied = {found[1] for found in self._pattern().finditer(translation)} if self.stand_ins else set()
+        for stand_in in (each for each in self.stand_ins if each not in copied):
+            spoilt = rf"(?<![A-Za-z0-9])[A-Za-z]{{0,2}}{stand_in}[A-Za-z]{{0,2}}(?![A-Za-z0-9])"
+            translation = re.sub(spoilt, stand_in, translation, count=1)
+        return translation
 
     def _said_once(self, translation: str) -> str:
         """Remove a full stop behind a term that has its own, and a half of the day before a time that has its own."""

@@ -391,7 +391,8 @@ def test_what_is_restored_stands_there_as_often_as_in_the_source() -> None:
     """
     spelt = Spelt("ABC, JR", "ABC, JR", (("ABC", "{JR}"), ("JR", "%s")))
     assert spelt.restored("JR from ABC, and ABC again.") == "%s from {JR}, and  again."
-    assert spelt.restored("ABCD.") == "ABCD. {JR} %s"
+    assert spelt.restored("ABCDEF.") == "ABCDEF. {JR} %s"
+    assert spelt.restored("NABCとJRRを、JRA") == "{JR}と%sを、JRA"
     assert spelt.restored("JRABCはJRABCD。") == "%s {JR}は ABCD。"
     assert spelt.restored("ABC30万人、2JR") == "{JR} 30万人、2 %s"
     assert spelt.restored("") == "{JR} %s"
