@@ -20,7 +20,7 @@ from typing import Final
 from models.text.characters import Nearest
 from models.text.glossary import Glossary, Term
 from models.text.letter_case import LetterCase
-from models.text.markup import NO_MARKS, Pair, unmarked
+from models.text.markup import NO_MARKS, Pair, Unmarked, unmarked
 from models.text.normalization.normalizer import normalizer_for
 from models.text.spacing import primary
 from models.text.spelt import STAND_INS, Spelt, as_tokenized
@@ -86,10 +86,10 @@ class Spelling:
         if "《" in text or "［＃" in text:
             text = _READ_ALOUD.sub(lambda found: found["marked"] or "", text)
         marks = unmarked(text)
-        text = marks.text
+        text, edges = _with_breaks(marks)
         said = as_tokenized(_ENTITY.sub(lambda found: html.unescape(found[0]), text)).upper()
         free = [one for one in STAND_INS if one not in text and one not in said]
-        reading = _Reading(self._nearest, free, {at for pair in marks.pairs for at in (pair.begin, pair.end)})
+        reading = _Reading(self._nearest, free, edges)
         text, labels = _without_labels(text, marks.pairs) if "#" in text else (text, [])
         if any(sign in text for sign in SIGNS):
             text = _VERBATIM.sub(reading.stand_in, text)
@@ -195,6 +195,18 @@ class _Reading:
         self.left_out.append(found[0].translate({ord(said): written for said, written in self.escaped.items()}))
         joins = all(map(_runs_into, beside(found)))
         return " " if joins else ""
+
+
+def _with_breaks(marks: Unmarked) -> tuple[str, set[int]]:
+    """Return a text without its marks, and where they stood; words on both sides of a <br> are kept apart."""
+    text, pieces, edges, end = marks.text, list[str](), set[int](), 0
+    places = ((at, mark) for pair in marks.pairs for at, mark in ((pair.begin, pair.opens), (pair.end, pair.closes)))
+    for at, is_break in sorted({(at, "<br" in mark.lower()) for at, mark in places}):
+        edges.add(at + len(pieces) // 2)
+        if is_break and all(map(_runs_into, (text[at - 1 : at], text[at : at + 1]))):
+            pieces += [text[end:at], " "]
+            end = at
+    return "".join([*pieces, text[end:]]), edges
 
 
 def _without_labels(text: str, pairs: Iterable[Pair]) -> tuple[str, list[str]]:

@@ -432,6 +432,20 @@ def test_what_marks_divide_is_not_one(english: Spelling) -> None:
 @pytest.mark.parametrize(
     ("text", "read"),
     [
+        ("Temple hours<br>9 to 5<BR/>Closed", "Temple hours 9 to 5 Closed"),
+        ("Total: %s<br/>Ask <b>@user</b><br><i>Hello</i> {a}</b>{b}", "Total: ABC Ask JR Hello NHK DVD"),
+        ("See https://example.org<br>Next, a<wbr>b", "See ABC Next, ab"),
+        ("東<br>西", "東西"),
+    ],
+)
+def test_a_line_break_between_words_keeps_them_apart(english: Spelling, text: str, read: str) -> None:
+    """Without it they would be one word, or part of an address."""
+    assert english.of(text).text == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
         ("紫式部《むらさきしきぶ》は書いた。", "紫式部は書いた。"),
         ("彼は｜とある物語《ロマンス》を読む。", "彼はとある物語を読む。"),
         ("雨が降る［＃「雨」に傍点］。", "雨が降る。"),
