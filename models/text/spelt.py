@@ -157,10 +157,10 @@ class Spelt:
         return re.sub(rf"(?:{either})(?=(?:{either})|[0-9])|[0-9](?={either})", r"\g<0> ", translation)
 
     def _mended(self, translation: str) -> str:
-        """Write each stand-in as it is that a translation has only with a letter or two too many: DVDD, NABC."""
+        """Write each stand-in as it is that a translation has only with a few letters too many: DVDD, NABC, JRJR."""
         copied = {found[1] for found in self._pattern().finditer(translation)} if self.stand_ins else set()
         for stand_in in (each for each in self.stand_ins if each not in copied):
-            spoilt = rf"(?<![A-Za-z0-9])[A-Za-z]{{0,2}}{stand_in}[A-Za-z]{{0,2}}(?![A-Za-z0-9])"
+            spoilt = rf"(?<![A-Za-z0-9])(?:[A-Za-z]{{0,2}}{stand_in})+[A-Za-z]{{0,2}}(?![A-Za-z0-9])"
             translation = re.sub(spoilt, stand_in, translation, count=1)
         return translation
 

@@ -393,6 +393,7 @@ def test_what_is_restored_stands_there_as_often_as_in_the_source() -> None:
     assert spelt.restored("JR from ABC, and ABC again.") == "%s from {JR}, and  again."
     assert spelt.restored("ABCDEF.") == "ABCDEF. {JR} %s"
     assert spelt.restored("NABCとJRRを、JRA") == "{JR}と%sを、JRA"
+    assert spelt.restored("ABCCABCとJRA 8") == "{JR}と%s 8"
     assert spelt.restored("JRABCはJRABCD。") == "%s {JR}は ABCD。"
     assert spelt.restored("ABC30万人、2JR") == "{JR} 30万人、2 %s"
     assert spelt.restored("") == "{JR} %s"
