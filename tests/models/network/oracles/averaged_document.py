@@ -10,11 +10,13 @@ from models.network.architectures.averaged_document import AveragedDocument, Con
 from models.network.model import TranslationModel
 from models.network.transformer import DecoderLayer
 from tests.models.network.oracles.transformer import (
+    Heads,
     Sequence,
-    attend,
+    attended,
     embed,
     encoder_layer,
     feed_forward,
+    keys_and_values,
     linear,
     log_probabilities,
     norm,
@@ -44,14 +46,15 @@ def averaged_document(
         hidden = residual(layer.self_residual, hidden, over_past(layer.self_attention))
         hidden = residual(layer.source_residual, hidden, over(layer.source_attention, memory))
         if context:
-            hidden = [_mix(architecture.decoder[index], c, context) for c in hidden]
+            both = keys_and_values(architecture.decoder[index].attention, context)
+            hidden = [_mix(architecture.decoder[index], c, both) for c in hidden]
         hidden = residual(layer.feed_residual, hidden, feed_forward(layer.feed_forward))
     return log_probabilities(backbone, [norm(backbone.decoder_norm, x) for x in hidden])
 
 
-def _mix(sublayer: ContextAttention, c: Tensor, context: Sequence) -> Tensor:
+def _mix(sublayer: ContextAttention, c: Tensor, context: Heads) -> Tensor:
     """S = g * c + (1 - g) * cc, g = sigmoid(W_e c + W_c cc); c + (1 - g) * cc with a warm start."""
-    cc = attend(sublayer.attention, norm(sublayer.norm, c), context)
+    cc = attended(sublayer.attention, norm(sublayer.norm, c), context)
     g = 1 / (1 + torch.exp(-(linear(sublayer.source, c) + linear(sublayer.context, cc))))
     return (c if sublayer.warm_start else g * c) + (1 - g) * cc
 

@@ -13,9 +13,10 @@ from models.network.transformer import DecoderLayer, EncoderLayer
 from tests.models.network.oracles.transformer import (
     Sequence,
     Sublayer,
-    attend,
+    attended,
     embed,
     feed_forward,
+    keys_and_values,
     linear,
     log_probabilities,
     norm,
@@ -87,9 +88,9 @@ def _mixed(
     """
     assert isinstance(sublayer, BertAttention)
     queries = [norm(connection.norm, s) for s in sequence] if connection.pre else sequence
-    mixed = []
+    both, mixed = keys_and_values(sublayer.attention, states), []
     for s, first, query in zip(sequence, own(queries), queries, strict=True):
-        second = attend(sublayer.attention, query, states)
+        second = attended(sublayer.attention, query, both)
         if opens:
             gate = 1 / (1 + torch.exp(-linear(sublayer.both, torch.cat([second, first]))))
             share = gate

@@ -9,11 +9,13 @@ from models.network.architectures.doc_transformer import DocTransformer
 from models.network.model import TranslationModel
 from models.network.transformer import DecoderLayer, EncoderLayer
 from tests.models.network.oracles.transformer import (
+    Heads,
     Sequence,
-    attend,
+    attended,
     embed,
     encoder_layer,
     feed_forward,
+    keys_and_values,
     linear,
     log_probabilities,
     norm,
@@ -63,18 +65,22 @@ def _context(architecture: DocTransformer, model: TranslationModel, preceding: l
 
 def _mixed(sublayers: nn.ModuleList, index: int, sequence: Sequence, context: Sequence) -> Sequence:
     """The context sub-layer of a layer, if it has one (eq. 4, 8)."""
-    return [_mix(sublayers[index], x, context) for x in sequence] if len(sublayers) else sequence
+    if not len(sublayers):
+        return sequence
+    sublayer = sublayers[index]
+    assert isinstance(sublayer, ContextAttention)
+    both = keys_and_values(sublayer.attention, context)
+    return [_mix(sublayer, x, both) for x in sequence]
 
 
-def _mix(sublayer: nn.Module, x: Tensor, context: Sequence) -> Tensor:
+def _mix(sublayer: ContextAttention, x: Tensor, context: Heads) -> Tensor:
     """LN(g * x + (1 - g) * y), g = sigmoid(W_i x + W_s y) (eq. 12, 13); x + (1 - g) * y in a pre-norm backbone.
 
     Without a gate, y is added as a whole.
     """
-    assert isinstance(sublayer, ContextAttention)
     pre = sublayer.order == "pre"
     query = norm(sublayer.norm, x) if pre else x
-    y = attend(sublayer.attention, query, context)
+    y = attended(sublayer.attention, query, context)
     mixed = x + y
     if sublayer.gate is not None:
         g = 1 / (1 + torch.exp(-(linear(sublayer.gate.sentence, query) + linear(sublayer.gate.context, y))))

@@ -13,10 +13,14 @@ from models.network.layers import Residual
 from models.network.model import TranslationModel
 from models.network.transformer import DecoderLayer, Transformer
 from tests.models.network.oracles.transformer import (
+    Heads,
     Sequence,
+    Sublayer,
+    attended,
     embed,
     encoder_layer,
     feed_forward,
+    keys_and_values,
     linear,
     log_probabilities,
     norm,
@@ -85,39 +89,25 @@ def _embed(backbone: Transformer, architecture: GlobalLocal, source: list[int], 
 def _global(layer: GlobalLayer | GlobalAttention, states: Sequence, place: int, seen: list[Sequence]) -> Sequence:
     if isinstance(layer, GlobalAttention):
         normed = [[norm(layer.norm, x) for x in sentence] for sentence in seen]
-        pairs = _keys_and_values(layer.attention, normed)
-        return [_attend_segments(layer.attention, norm(layer.norm, x), place, pairs) for x in states]
+        attend = _over_segments(layer.attention, place, normed)
+        return attend([norm(layer.norm, x) for x in states])
     first = layer.self_residual
     keys = [[norm(first.norm, x) for x in sentence] for sentence in seen] if first.pre else seen
-    pairs = _keys_and_values(layer.attention, keys)
-    states = residual(first, states, lambda xs: [_attend_segments(layer.attention, x, place, pairs) for x in xs])
+    states = residual(first, states, _over_segments(layer.attention, place, keys))
     return residual(layer.feed_residual, states, feed_forward(layer.feed_forward))
 
 
-def _keys_and_values(layer: SegmentAttention, seen: list[Sequence]) -> list[Sequence]:
-    """The key of each vector, followed by its value."""
-    return [[linear(layer.attention.key_value, y) for y in sentence] for sentence in seen]
-
-
-def _attend_segments(layer: SegmentAttention, x: Tensor, place: int, seen: list[Sequence]) -> Tensor:
+def _over_segments(layer: SegmentAttention, place: int, seen: list[Sequence]) -> Sublayer:
     """E = q (k + a_r) / sqrt(D/H), z = sum softmax(e) (v + b_r), r = clip(kappa - k, -20, 20) + 20."""
-    attention = layer.attention
-    query = linear(attention.query, x)
-    size = len(query) // attention.heads
-    mixed = []
-    for h in range(attention.heads):
-        own = slice(h * size, (h + 1) * size)
-        scores, values = [], []
-        for other, sentence in enumerate(seen):
-            r = max(-20, min(20, other - place)) + 20
-            for both in sentence:
-                key, value = both[: len(query)][own], both[len(query) :][own]
-                if layer.key_distances is not None and layer.value_distances is not None:
-                    key, value = key + layer.key_distances.weight[r], value + layer.value_distances.weight[r]
-                scores.append(query[own] @ key / math.sqrt(size))
-                values.append(value)
-        mixed.append(sum(weight * value for weight, value in zip(softmax(scores), values, strict=True)))
-    return linear(attention.output, torch.cat(mixed))
+    both: Heads = [([], []) for _ in range(layer.attention.heads)]
+    for other, sentence in enumerate(seen):
+        r, a, b = max(-20, min(20, other - place)) + 20, 0, 0
+        if layer.key_distances is not None and layer.value_distances is not None:
+            a, b = layer.key_distances.weight[r], layer.value_distances.weight[r]
+        for h, (keys, values) in enumerate(keys_and_values(layer.attention, sentence)):
+            both[h][0].extend(key + a for key in keys)
+            both[h][1].extend(value + b for value in values)
+    return lambda sequence: [attended(layer.attention, x, both) for x in sequence]
 
 
 def _fuse(fusion: Fusion, local: Tensor, whole: Tensor) -> Tensor:
@@ -167,34 +157,40 @@ def _remember(
     before = [norm(connection.norm, x) for x in remembered] if connection.pre else remembered
 
     def attend(xs: Sequence) -> Sequence:
-        pairs = [linear(attention.key_value, x) for x in (*before, *xs)]
+        heads = keys_and_values(attention, [*before, *xs])
+        distances = _distances(relative, index, len(before) + len(xs))
         queries = enumerate((linear(attention.query, x) for x in xs), start=len(before))
-        return [_attend_relative(relative, index, query, pairs[: i + 1], len(before)) for i, query in queries]
+        return [_attend_relative(relative, index, query, heads, distances[i::-1], len(before)) for i, query in queries]
 
     return residual(connection, hidden, lambda xs: [linear(attention.output, x) for x in attend(xs)])
 
 
+def _distances(relative: RelativeAttention, index: int, count: int) -> list[tuple[Tensor, ...]]:
+    """W_r R_d for each head and each distance d from 0."""
+    projection, width = relative.positions[index], relative.content_bias.numel()
+    assert isinstance(projection, nn.Linear)
+    return [linear(projection, _sinusoid(d, width)).chunk(len(relative.content_bias)) for d in range(count)]
+
+
 def _attend_relative(
-    relative: RelativeAttention, index: int, query: Tensor, pairs: Sequence, remembered: int
+    relative: RelativeAttention,
+    index: int,
+    query: Tensor,
+    heads: Heads,
+    distances: list[tuple[Tensor, ...]],
+    remembered: int,
 ) -> Tensor:
     """((q_i + u) k_j + (q_i + v) W_r R_{i-j}) / sqrt(D/H) over all j up to i; and b sqrt(D/H) for the memory's."""
-    width, heads = len(query), len(relative.content_bias)
-    size = width // heads
-    projection = relative.positions[index]
-    assert isinstance(projection, nn.Linear)
-    distances = [linear(projection, _sinusoid(len(pairs) - 1 - j, width)) for j in range(len(pairs))]
-    mixed = []
-    for h in range(heads):
-        own = slice(h * size, (h + 1) * size)
-        scores, values = [], []
-        for j, (both, distance) in enumerate(zip(pairs, distances, strict=True)):
-            content = (query[own] + relative.content_bias[h]) @ both[:width][own]
-            position = (query[own] + relative.position_bias[h]) @ distance[own]
-            bias = relative.memory_biases[index][h] * size if relative.warm_start and j < remembered else 0
-            scores.append((content + position + bias) / math.sqrt(size))
-            values.append(both[width:][own])
-        mixed.append(sum(weight * value for weight, value in zip(softmax(scores), values, strict=True)))
-    return torch.cat(mixed)
+    found = []
+    for h, (own, (keys, values)) in enumerate(zip(query.chunk(len(heads)), heads, strict=True)):
+        to_content, to_position = own + relative.content_bias[h], own + relative.position_bias[h]
+        scores = []
+        for j, distance in enumerate(distances):
+            bias = relative.memory_biases[index][h] * len(own) if relative.warm_start and j < remembered else 0
+            scores.append((to_content @ keys[j] + to_position @ distance[h] + bias) / math.sqrt(len(own)))
+        weights = softmax(scores)
+        found.append(sum(weight * value for weight, value in zip(weights, values[: len(weights)], strict=True)))
+    return torch.cat(found)
 
 
 def _sinusoid(distance: int, width: int) -> Tensor:

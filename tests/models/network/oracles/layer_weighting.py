@@ -18,11 +18,12 @@ from models.network.model import TranslationModel
 from models.network.transformer import EncoderLayer, Transformer
 from tests.models.network.oracles.transformer import (
     Sequence,
-    attend,
+    attended,
     decoder_layer,
     embed,
     encoder_layer,
     feed_forward,
+    keys_and_values,
     linear,
     log_probabilities,
     norm,
@@ -111,7 +112,8 @@ def _source_layer(layer: SourceContextLayer, x: Sequence, memory: Sequence, *, g
         assert layer.input_attention is not None
         assert layer.gate is not None
         queries = [norm(layer.input_norm, vector) for vector in a]
-        c = [attend(layer.input_attention, query, memory) for query in queries]
+        both = keys_and_values(layer.input_attention, memory)
+        c = [attended(layer.input_attention, query, both) for query in queries]
         a = [vector * _gate(layer.gate, q, each) for vector, q, each in zip(a, queries, c, strict=True)]
     return residual(layer.feed_residual, a, feed_forward(layer.feed_forward))
 
@@ -154,10 +156,10 @@ def _feed(layer: EncoderLayer, x: Sequence) -> Sequence:
 
 def _gated(sublayer: GatedAttention, sequence: Sequence, context: Sequence, pre: bool) -> Sequence:
     """O = g * x + (1 - g) * y, g = sigmoid(W2 [x; y] + b2); in a pre-norm backbone x + (1 - g) * y."""
-    mixed = []
+    both, mixed = keys_and_values(sublayer.attention, context), []
     for x in sequence:
         query = norm(sublayer.norm, x) if pre else x
-        y = attend(sublayer.attention, query, context)
+        y = attended(sublayer.attention, query, both)
         g = _gate(sublayer.gate, query, y)
         mixed.append(x + (1 - g) * y if pre else norm(sublayer.norm, g * x + (1 - g) * y))
     return mixed

@@ -15,6 +15,8 @@ from models.network.transformer import DecoderLayer, EncoderLayer, Transformer
 
 Sequence = list[Tensor]
 Sublayer = Callable[[Sequence], Sequence]
+Heads = list[tuple[Sequence, Sequence]]
+"""The keys and the values that each head reads."""
 
 
 def linear(layer: nn.Linear, x: Tensor) -> Tensor:
@@ -32,40 +34,37 @@ def norm(layer: nn.Module, x: Tensor) -> Tensor:
 
 def softmax(scores: list[Tensor]) -> list[Tensor]:
     """exp(s) / sum of exp(s)."""
-    highest = max(scores)
-    exponentials = [torch.exp(score - highest) for score in scores]
-    total = sum(exponentials)
-    return [each / total for each in exponentials]
+    together = torch.stack(scores)
+    exponentials = torch.exp(together - together.max())
+    return list(exponentials / exponentials.sum())
 
 
 def attend(attention: Attention, x: Tensor, memory: Sequence) -> Tensor:
-    """Multi-head attention of one query to a memory (Vaswani et al. 2017, section 3.2.2)."""
-    return _attend(attention, x, _keys_and_values(attention, memory))
+    """Multi-head attention of one query to a memory."""
+    return attended(attention, x, keys_and_values(attention, memory))
 
 
-def _keys_and_values(attention: Attention, memory: Sequence) -> Sequence:
-    """The key of each vector of a memory, followed by its value."""
-    return [linear(attention.key_value, m) for m in memory]
+def keys_and_values(attention: Attention, memory: Sequence) -> Heads:
+    """The keys and values of a memory."""
+    pairs = [linear(attention.key_value, m).chunk(2) for m in memory]
+    keys, values = ([each.chunk(attention.heads) for each in side] for side in zip(*pairs, strict=True))
+    return [([key[h] for key in keys], [value[h] for value in values]) for h in range(attention.heads)]
 
 
-def _attend(attention: Attention, x: Tensor, both: Sequence) -> Tensor:
-    query = linear(attention.query, x)
-    inner, heads = len(query), attention.heads
-    size = inner // heads
-    mixed = []
-    for h in range(heads):
-        own = slice(h * size, (h + 1) * size)
-        keys = [pair[:inner][own] for pair in both]
-        values = [pair[inner:][own] for pair in both]
-        weights = softmax([query[own] @ key / math.sqrt(size) for key in keys])
-        mixed.append(sum(weight * value for weight, value in zip(weights, values, strict=True)))
-    return linear(attention.output, torch.cat(mixed))
+def attended(attention: Attention, x: Tensor, both: Heads) -> Tensor:
+    """Multi-head attention of one query to keys and values (Vaswani et al. 2017, section 3.2.2)."""
+    queries = linear(attention.query, x).chunk(attention.heads)
+    found = []
+    for query, (keys, values) in zip(queries, both, strict=True):
+        weights = softmax([query @ key / math.sqrt(len(query)) for key in keys])
+        found.append(sum(weight * value for weight, value in zip(weights, values, strict=True)))
+    return linear(attention.output, torch.cat(found))
 
 
 def over(attention: Attention, memory: Sequence) -> Sublayer:
     """Attention of every position to a memory."""
-    both = _keys_and_values(attention, memory)
-    return lambda sequence: [_attend(attention, x, both) for x in sequence]
+    both = keys_and_values(attention, memory)
+    return lambda sequence: [attended(attention, x, both) for x in sequence]
 
 
 def over_itself(attention: Attention) -> Sublayer:
@@ -77,8 +76,9 @@ def over_past(attention: Attention) -> Sublayer:
     """Attention of every position to itself and those before it."""
 
     def read(sequence: Sequence) -> Sequence:
-        both = _keys_and_values(attention, sequence)
-        return [_attend(attention, x, both[: t + 1]) for t, x in enumerate(sequence)]
+        both = keys_and_values(attention, sequence)
+        until = ([(keys[: t + 1], values[: t + 1]) for keys, values in both] for t in range(len(sequence)))
+        return [attended(attention, x, past) for x, past in zip(sequence, until, strict=True)]
 
     return read
 
