@@ -398,7 +398,7 @@ def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp
     assert done.returncode == 0, done.stderr
     translated = (tmp_path / "out").read_text(encoding="utf-8")
     assert [bool(line) for line in translated.split("\n")] == [bool(line.strip()) for line in text.split("\n")]
-    assert run_alone("translate", bundle, "--beam", "1", given=text).stdout == translated
+    assert run("translate", bundle, "--beam", "1", given=text).stdout == translated
     assert run("translate", bundle, "--in", "-", "--out", "-", "--beam", "1", given=text).stdout == translated
     piped = run_alone("translate", bundle, "--in", "/dev/stdin", "--beam", "1", given=text)
     assert piped.stdout == translated
