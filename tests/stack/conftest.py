@@ -22,6 +22,7 @@ def client(replica: Replica) -> Iterator[httpx.Client]:
 def deepl_clients(servers: list[Replica], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[deepl.DeepLClient]]:
     """DeepL's own client for each of the file's servers, without automatic retries."""
     monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
+    monkeypatch.setattr(deepl.http_client, "min_connection_timeout", 60.0)  # by default 10, too few on a busy machine
     with ExitStack() as stack:
         yield [stack.enter_context(closing(deepl.DeepLClient("any", server_url=each.url))) for each in servers]
 
