@@ -21,17 +21,20 @@ from tests.support.stand_in import expected
 Occupy = Callable[[], Future[httpx.Response]]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
     """A bundle that no other replica serves."""
-    return bundle(tmp_path_factory.mktemp("bundles") / "own")
+    return bundle(tmp_path / "bundle")
 
 
-@pytest.fixture(scope="module")
-def replica(shared_replicas: Replicas, redis_server: RedisServer, folder: Path) -> Replica:
-    """A replica with one worker and room for two waiting sentences."""
+@pytest.fixture
+def replica(replicas: Replicas, redis_server: RedisServer, folder: Path) -> Replica:
+    """A replica with one worker and room for two waiting sentences.
+
+    Each test has its own: a replica waits twice as long each time that it replaces a worker.
+    """
     little = {"queue_limit": "2", "batch_sentences": "1"}
-    return shared_replicas.new(redis_url=redis_server.url, bundles=str(folder), **little).start()
+    return replicas.new(redis_url=redis_server.url, bundles=str(folder), **little).start()
 
 
 @pytest.fixture
