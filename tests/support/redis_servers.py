@@ -132,7 +132,8 @@ class RedisSentinel:
     name = "themaster"
 
     def __init__(self, folder: Path) -> None:
-        self.master = _in(folder / "master")
+        # By default a master waits five seconds for more replicas before it sends the first one what it has.
+        self.master = _in(folder / "master", "--repl-diskless-sync-delay", "0")
         self.replica = _in(folder / "replica", "--replicaof", "127.0.0.1", str(self.master.port))
         self._folder = folder
         self._port = free_port()
@@ -194,8 +195,9 @@ class RedisSentinel:
         self.replica.kill()
 
     def _knows_the_replica(self) -> bool:
-        with suppress(redis.RedisError):
-            return len(_call(self._port, "SENTINEL", "REPLICAS", self.name)) == 1
+        """Whether it has also asked the replica, as it promotes none that it has heard nothing of."""
+        with suppress(redis.RedisError), redis.Redis(port=self._port, decode_responses=True) as client:
+            return [one["master-link-status"] for one in client.sentinel_slaves(self.name)] == ["ok"]
         return False
 
 
