@@ -53,12 +53,12 @@ def test_workers_that_died_are_counted(tmp_path: Path) -> None:
     assert Deployment(cast(RedisServer, None), [Replica(tmp_path, "service", {})], []).workers_died() == 2
 
 
-def test_worker_that_is_killed_is_known_to_be(replicas: Replicas, redis_server: RedisServer) -> None:
+def test_worker_that_is_killed_is_known_to_be(new_replicas: Replicas, redis_server: RedisServer) -> None:
     """The service logs that it has died, and the deployment counts it as killed on purpose."""
-    deployment = Deployment(redis_server, [replicas.new(redis_url=redis_server.url).start()], [])
+    deployment = Deployment(redis_server, [new_replicas.new(redis_url=redis_server.url).start()], [])
     (struck,) = strike_all(evenly([worker_killed(0)]), deployment, lambda: 1.0)
-    eventually(lambda: deployment.workers_died() == 1, "the worker's end is logged")
     assert (struck.failure, deployment.workers_killed) == ("", 1)
+    eventually(lambda: deployment.workers_died() == 1, "the worker's end is logged")
 
 
 def test_dead_replica_is_not_well(replicas: Replicas, redis_server: RedisServer) -> None:
