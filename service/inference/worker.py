@@ -113,7 +113,8 @@ class Worker:
             await self._kill_stuck()
             raise BundleError(
                 f"{command.bundle}: a worker process has not loaded this bundle within {command.start_timeout:g} s, and"
-                " was killed; check the disk, or allow more time (ANTECEDENT_WORKER_START_SECONDS)"
+                " was killed; allow more time (ANTECEDENT_WORKER_START_SECONDS) if this is a first start, which"
+                " compiles kernels, on a busy machine; otherwise check the disk"
             ) from None
         except WorkerDiedError:
             await self.stop()
