@@ -13,7 +13,7 @@ from models.evaluation.document_translation import translate_documents
 FEWEST: Final = 50
 """Translations that the score of the least sure tenth is estimated from at least."""
 ENOUGH: Final = 500
-"""No further document is translated once there are so many."""
+"""No further sentence is translated once there are so many: a set may be a single document of any length."""
 
 
 def score_of_least_sure_tenth(runtime: Runtime, documents: Sequence[Document]) -> float | None:
@@ -23,7 +23,8 @@ def score_of_least_sure_tenth(runtime: Runtime, documents: Sequence[Document]) -
     """
     scores = list[float]()
     for document in documents:
-        found = translate_documents(WindowTranslator(runtime), [document], runtime.manifest.window)
+        begin = Document(document.sentences[: ENOUGH - len(scores)], document.name)
+        found = translate_documents(WindowTranslator(runtime), [begin], runtime.manifest.window)
         scores += [each.score for each in cast(list[Translation], found) if each.tokens]
         if len(scores) >= ENOUGH:
             break
