@@ -107,9 +107,10 @@ def test_swap_under_load_without_a_failed_request(
         assert [each for each in found if each not in (texts, swapped)] == []
         assert texts in found
         assert swapped in found
-    # A session that was created just before a swap gets an error; all other answers are translations.
+    # A session that was created just before a swap gets an error, or is to try again if its model is just coming back;
+    # all other answers are translations.
     said = [answer.json() for answer in running[2].result()]
-    assert {body.get("code") for body in said} <= {None, "session_model_not_loaded"}
+    assert {body.get("code") for body in said} <= {None, "session_model_not_loaded", "model_not_ready"}
     assert {body.get("translation") for body in said} - {None} <= {"A", "A two"}
     assert translate(client, "a").json()["text"] == "A two"
 
