@@ -10,7 +10,7 @@ from lxml import etree
 from service.errors import InvalidInputError
 from service.files.kinds import kind_of
 from service.files.messages import Page
-from service.files.xliff import html_of, with_translation
+from service.files.xliff.files import html_of, with_translation
 from tests.support.words import capital
 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
