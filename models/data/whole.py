@@ -4,6 +4,7 @@ import errno
 import gzip
 import os
 import re
+import shutil
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import BinaryIO, Final
 
 PARTIAL: Final = ".partial"
 """Suffix of a file or folder that is being written."""
+FORMER: Final = ".former"
+"""Suffix of a folder that is being replaced by another one."""
 _STANDARD: Final = (1, 2)
 """File descriptors of standard output and standard error."""
 
@@ -110,6 +113,24 @@ def abandoned(folder: Path, ending: str = PARTIAL) -> list[Path]:
     name = re.compile(rf"\.{re.escape(folder.name)}\.([0-9]+){re.escape(ending)}")
     names = {path: name.fullmatch(path.name) for path in sorted(folder.parent.glob(f".*{ending}"))}
     return [path for path, found in names.items() if found and not _is_another_process(int(found[1]))]
+
+
+def put_folder(partial: Path, folder: Path) -> None:
+    """Move a complete folder into place, replacing any other; no partial one is ever in that place.
+
+    Raises:
+        OSError: it cannot be moved; what was there before still is.
+    """
+    former, replaces = beside(folder, FORMER), folder.exists()
+    if replaces:
+        folder.rename(former)
+    try:
+        partial.rename(folder)
+    except OSError:
+        if replaces and not folder.exists():
+            former.rename(folder)
+        raise
+    shutil.rmtree(former, ignore_errors=True)
 
 
 def _is_another_process(number: int) -> bool:

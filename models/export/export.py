@@ -19,7 +19,7 @@ from models.data.batches import ContextReader
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, read_documents
 from models.data.tokenizer import Tokenizer
-from models.data.whole import abandoned, beside
+from models.data.whole import FORMER, abandoned, beside, put_folder
 from models.engine.backbone import BackboneEngine
 from models.engine.runtime import Runtime
 from models.engine.strategies import TokenizedRequest, TorchEngine
@@ -33,8 +33,6 @@ from models.search.hypotheses import max_target_length
 from models.training.checkpoints import Checkpoint, load_checkpoint, load_model
 
 CHECKED_SENTENCES: Final = 200
-_FORMER: Final = ".former"
-"""The ending of the temporary name of a bundle that is being replaced."""
 
 
 def export_bundle(
@@ -91,7 +89,7 @@ def export_bundle(
             _check_backbone(partial / BACKBONE, contents.sentence, trained.tokenizer, quantization, sample)
         stored = _check_weights(partial, model, quantization, sample)
         manifest = with_certainty(partial, manifest, score_of_least_sure_tenth(stored, checked))
-        _replace(partial, out)
+        put_folder(partial, out)
     except OSError as error:
         raise BundleError(f"{out}: cannot be written: {error.strerror}") from error
     finally:
@@ -103,7 +101,7 @@ def _clear_up_after_killed_ones(out: Path) -> None:
     """Remove what killed exports to this folder have left behind, and restore a bundle that one was replacing."""
     for partial in abandoned(out):
         shutil.rmtree(partial, ignore_errors=True)
-    for former in abandoned(out, _FORMER):
+    for former in abandoned(out, FORMER):
         if out.exists():
             shutil.rmtree(former, ignore_errors=True)
         else:
@@ -186,17 +184,3 @@ def _check_shift(what: str, shift: float) -> None:
             f" more than {CLOSE}, so no bundle is written; try --quantization float32, and serve the bundle with"
             " ANTECEDENT_COMPUTE_TYPE=float32"
         )
-
-
-def _replace(partial: Path, out: Path) -> None:
-    former = beside(out, _FORMER)
-    replaced = out.exists()
-    if replaced:
-        out.rename(former)
-    try:
-        partial.rename(out)
-    except OSError:
-        if replaced and not out.exists():
-            former.rename(out)
-        raise
-    shutil.rmtree(former, ignore_errors=True)

@@ -22,7 +22,7 @@ from torch import Tensor
 from models.config import RunConfig
 from models.data.checksums import sha256
 from models.data.tokenizer import Tokenizer
-from models.data.whole import abandoned, beside
+from models.data.whole import FORMER, abandoned, beside, put_folder
 from models.errors import CheckpointError
 from models.network.model import TranslationModel
 
@@ -30,8 +30,6 @@ FORMAT = 1
 WEIGHTS = "model.safetensors"
 OPTIMIZER = "optimizer.safetensors"
 DESCRIPTION = "checkpoint.json"
-_REPLACED: Final = ".replaced"
-"""Suffix of a folder that is being replaced by another one."""
 _OF_A_RUN: Final = re.compile("update-[0-9]+")
 """Names of a run's checkpoints; copies that somebody puts beside them are named otherwise."""
 
@@ -120,7 +118,7 @@ def save_checkpoint(
         }
         (partial / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
         _sync(partial)
-        _put(partial, folder)
+        put_folder(partial, folder)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(partial, ignore_errors=True)
         raise CheckpointError(f"{folder}: could not be written: {error}") from error
@@ -200,7 +198,7 @@ def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: st
 def remove_leftovers(run: Path) -> None:
     """Delete what killed processes left half written, replaced or deleted; files of live processes stay."""
     for folder in (run / "final", *_begun(run)):
-        for left in (*abandoned(folder), *abandoned(folder, _REPLACED)):
+        for left in (*abandoned(folder), *abandoned(folder, FORMER)):
             _remove(left)
     for folder in _of_a_run(run):
         if not is_checkpoint(folder):
@@ -266,20 +264,6 @@ def _describe(folder: Path) -> dict[str, Any]:
 
 def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-
-
-def _put(partial: Path, folder: Path) -> None:
-    """Move a complete folder into place, replacing any other; no partial one is ever in that place."""
-    if not folder.exists():
-        partial.rename(folder)
-        return
-    replaced = folder.rename(partial.with_suffix(_REPLACED))
-    try:
-        partial.rename(folder)
-    except OSError:
-        replaced.rename(folder)  # restore what was there before
-        raise
-    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _sync(folder: Path) -> None:

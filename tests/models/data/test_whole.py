@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from models.data.documents import read_lines
-from models.data.whole import abandoned, beside, write_whole
+from models.data.whole import abandoned, beside, put_folder, write_whole
 from tests.support.full_disk import no_file_larger_than
 
 
@@ -106,3 +106,16 @@ def test_what_was_left_is_told_from_what_is_being_written(tmp_path: Path) -> Non
     assert {path.name for path in abandoned(folder)} == set(left)
     assert beside(folder) in abandoned(folder)
     assert beside(folder, ".former") not in abandoned(folder)
+
+
+def test_a_folder_takes_the_place_of_another(tmp_path: Path) -> None:
+    """Nothing of the other one is left; if it cannot be moved, the other one stays."""
+    folder = tmp_path / "folder"
+    for content in ("old", "new"):
+        beside(folder).mkdir()
+        (beside(folder) / content).touch()
+        put_folder(beside(folder), folder)
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")] == ["folder", "folder/new"]
+    with pytest.raises(FileNotFoundError):
+        put_folder(beside(folder), folder)
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")] == ["folder", "folder/new"]

@@ -134,11 +134,11 @@ def test_what_killed_processes_were_writing_goes(run: Path) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
     checkpoint = list_checkpoints(run)[-1]
-    gone = [run / f".final.{ended.pid}.replaced", checkpoint.with_name(f".{checkpoint.name}.{ended.pid}.partial")]
-    stay = [run / f".final.{os.getppid()}.partial", run / f".notes.{ended.pid}.partial", run / ".final.old.replaced"]
+    gone = [run / f".final.{ended.pid}.former", checkpoint.with_name(f".{checkpoint.name}.{ended.pid}.partial")]
+    stay = [run / f".final.{os.getppid()}.partial", run / f".notes.{ended.pid}.partial", run / ".final.old.former"]
     for folder in (*gone, *stay):
         folder.mkdir()
-    gone += [run / f".final.{ended.pid}.partial", checkpoint.with_name(f".update-1.{ended.pid}.replaced")]
+    gone += [run / f".final.{ended.pid}.partial", checkpoint.with_name(f".update-1.{ended.pid}.former")]
     for file in gone[2:]:
         file.write_text("no folder", encoding="utf-8")
     checkpoints.remove_leftovers(run)
