@@ -14,7 +14,8 @@ from typing import Any, Final
 import sentencepiece
 import torch
 
-from models.config import BackboneConfig, RunConfig, SentenceConfig
+from models.bundle.step_one import sentence_model
+from models.config import BackboneConfig, RunConfig
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import BOS, EOS, PAD, SPECIAL_PIECES, UNK, Tokenizer
 from models.errors import ConfigError
@@ -66,9 +67,7 @@ def write_fixed(folder: Path, kind: str, backbone: BackboneConfig = BASE, vocabu
         config = _config(kind, backbone, _architecture(kind, Path(beside), vocabulary))
         model = TranslationModel(backbone, config.architecture, vocabulary, vocabulary).eval()
         model.initialize()
-        sentence = TranslationModel(backbone, SentenceConfig(), vocabulary, vocabulary).eval()
-        sentence.backbone = model.backbone
-        write_bundle(folder, Contents(config, tokenizer, model, sentence), "int8")
+        write_bundle(folder, Contents(config, tokenizer, model, sentence_model(model)), "int8")
 
 
 def fixed_documents(sentences: int, vocabulary: int = VOCABULARY) -> list[Document]:
