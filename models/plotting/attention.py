@@ -9,7 +9,7 @@ from models.data.documents import Document
 from models.engine.runtime import Runtime
 from models.errors import PictureError
 from models.network.observation import WatchedAttention
-from models.plotting.passage import Passage, read_passage
+from models.plotting.passage import Passage, name_of, read_passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,7 @@ def sentence_attention(runtime: Runtime, document: Document) -> list[AttentionMa
     passage = read_passage(runtime, document)
     watched = passage.model.architecture.context_attentions(passage.examples, passage.batch)
     if not watched:
-        name = f"{runtime.manifest.name} ({runtime.manifest.architecture.kind})"
-        raise PictureError(f"{name} has no attention across sentences to draw")
+        raise PictureError(f"{name_of(runtime)} has no attention across sentences to draw")
     maps: dict[str, list[Tensor]] = {}
     for one, keys in zip(watched, passage.observe(watched), strict=True):
         maps.setdefault(one.part, []).append(_by_sentence(one, keys, passage))

@@ -9,7 +9,7 @@ from torch import Tensor
 from models.data.documents import Document
 from models.engine.runtime import Runtime
 from models.errors import PictureError
-from models.plotting.passage import read_passage
+from models.plotting.passage import name_of, read_passage
 
 QUANTILES: Final = (0.05, 0.25, 0.75, 0.95)
 
@@ -36,13 +36,12 @@ def gate_values(runtime: Runtime, document: Document) -> list[GateValues]:
     """
     passage = read_passage(runtime, document)
     watched = passage.model.architecture.gates(passage.batch)
-    name = f"{runtime.manifest.name} ({runtime.manifest.architecture.kind})"
     if not watched:
-        raise PictureError(f"{name} has no gates to draw")
+        raise PictureError(f"{name_of(runtime)} has no gates to draw")
     values = passage.observe(watched)
     found = [_of(gate.part, gate.layer + 1, each) for gate, each in zip(watched, values, strict=True) if len(each)]
     if not found:
-        raise PictureError(f"{name} used none of its gates: {document.name} has no sentence with context")
+        raise PictureError(f"{name_of(runtime)} used none of its gates: {document.name} has no sentence with context")
     return found
 
 

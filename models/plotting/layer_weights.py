@@ -2,7 +2,7 @@
 
 from models.engine.runtime import Runtime
 from models.errors import PictureError
-from models.plotting.passage import network_of
+from models.plotting.passage import name_of, network_of
 
 
 def layer_weights(runtime: Runtime) -> dict[str, list[float]]:
@@ -13,6 +13,5 @@ def layer_weights(runtime: Runtime) -> dict[str, list[float]]:
     """
     mixtures = network_of(runtime).architecture.layer_weights()
     if not mixtures:
-        manifest = runtime.manifest
-        raise PictureError(f"{manifest.name} ({manifest.architecture.kind}) has no learned weights of layers to draw")
+        raise PictureError(f"{name_of(runtime)} has no learned weights of layers to draw")
     return {side: shares.tolist() for side, shares in mixtures.items()}

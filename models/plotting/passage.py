@@ -38,6 +38,11 @@ class Passage:
         return observe(watched, lambda: self.model.hidden(self.batch, target[:, :-1]))
 
 
+def name_of(runtime: Runtime) -> str:
+    """Return what titles and messages call a model: its name, and the kind of its architecture."""
+    return f"{runtime.manifest.name} ({runtime.manifest.architecture.kind})"
+
+
 def network_of(runtime: Runtime) -> TranslationModel:
     """Return the network that translates with context.
 
@@ -46,10 +51,7 @@ def network_of(runtime: Runtime) -> TranslationModel:
     """
     engine = runtime.engine("direct")
     if not isinstance(engine, TorchEngine):
-        kind = runtime.manifest.architecture.kind
-        raise PictureError(
-            f"{runtime.manifest.name} ({kind}) is a plain Transformer in CTranslate2, which cannot be inspected"
-        )
+        raise PictureError(f"{name_of(runtime)} is a plain Transformer in CTranslate2, which cannot be inspected")
     return engine.model
 
 

@@ -19,6 +19,7 @@ from models.plotting.drawing import draw_attention, draw_curves, draw_gates, dra
 from models.plotting.gates import gate_values
 from models.plotting.kinds import Picture
 from models.plotting.layer_weights import layer_weights
+from models.plotting.passage import name_of
 from models.plotting.style import save, styled
 
 
@@ -108,7 +109,7 @@ def _of_files(picture: Picture, files: Sequence[Path]) -> tuple[Figure, Any]:
 
 
 def _of_model(picture: Picture, runtime: Runtime, document: Document | None) -> tuple[Figure, Any]:
-    title = f"{runtime.manifest.name} ({runtime.manifest.architecture.kind})"
+    title = name_of(runtime)
     if picture is Picture.LAYER_WEIGHTS:
         weights = layer_weights(runtime)
         return draw_layer_weights(weights, title), weights
