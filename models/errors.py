@@ -3,6 +3,8 @@
 It is independent of HTTP; the service maps each code to a status. A message is one sentence that a user can act on.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -100,3 +102,16 @@ class UnsupportedOptionError(RequestError):
     """This model or strategy does not support the option."""
 
     code = "unsupported_option"
+
+
+@contextmanager
+def packages_needed(what: str, extra: str) -> Iterator[None]:
+    """Turn the failure of an import within the block into advice on how to install what is missing.
+
+    Raises:
+        ConfigError: a package that `what` needs, one of the `extra`, is not installed.
+    """
+    try:
+        yield
+    except ImportError:
+        raise ConfigError(f"{what} needs packages that are not installed: pip install 'antecedent[{extra}]'") from None

@@ -18,7 +18,7 @@ from models.bundle.step_one import sentence_model
 from models.config import BackboneConfig, RunConfig
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import BOS, EOS, PAD, SPECIAL_PIECES, UNK, Tokenizer
-from models.errors import ConfigError
+from models.errors import packages_needed
 from models.export.writing import Contents, write_bundle
 from models.network.model import TranslationModel
 
@@ -131,10 +131,8 @@ def _config(kind: str, backbone: BackboneConfig, architecture: Mapping[str, Any]
 
 def _write_bert(folder: Path, vocabulary: int, shape: Mapping[str, Any]) -> Path:
     """Write a random BERT that knows the words."""
-    try:
+    with packages_needed("BERT", "bert"):
         from transformers import BertConfig, BertModel  # noqa: PLC0415 - only this one needs it
-    except ImportError:
-        raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_words(vocabulary)]
     BertModel(BertConfig(vocab_size=len(pieces), **shape)).save_pretrained(folder)
     (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")

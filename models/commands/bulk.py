@@ -11,7 +11,7 @@ from models.commands.context import SearchSettings, options_of
 from models.commands.options import with_folder
 from models.data.replacement import ContextKind, Replacement
 from models.engine.requests import Strategy
-from models.errors import ConfigError
+from models.errors import packages_needed
 from models.text.glossary import Term
 from models.text.memory_files import read_memory
 
@@ -126,8 +126,6 @@ def _check_files(source: Path, out: Path) -> None:
 
 
 def _cluster(address: str, workers: int | None) -> "Cluster":
-    try:
+    with packages_needed("--ray", "ray"):
         from models.bulk.cluster import Cluster
-    except ImportError:
-        raise ConfigError("--ray needs packages that are not installed: pip install 'antecedent[ray]'") from None
     return Cluster(address, workers)

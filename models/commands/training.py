@@ -12,7 +12,7 @@ from models.commands.output import print_table, write_json
 from models.commands.streams import outliving_readers
 from models.config import RunConfig, load_config
 from models.config.page import page
-from models.errors import ConfigError
+from models.errors import packages_needed
 
 Resume = Annotated[bool, typer.Option("--resume", help="Continue from the newest checkpoint, if there is one.")]
 
@@ -84,10 +84,8 @@ def bert(
     skip_bad: SkipBad = False,
 ) -> None:
     """Train a small BERT with masked words on the source text of a run; torchrun works as with `train`."""
-    try:
+    with packages_needed("BERT", "bert"):
         from models.training.masked_words import BertPlan, train_bert
-    except ImportError:
-        raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
     from models.training.distributed import end_process, speaks_for_all
     from models.training.run import read_corpus
 

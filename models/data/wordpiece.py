@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from models.data.whole import write_whole
-from models.errors import ConfigError, DataError
+from models.errors import DataError, packages_needed
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -53,10 +53,8 @@ class WordPiece:
             ConfigError: the package `tokenizers` is not installed.
             DataError: neither exists, or it is damaged or not a WordPiece tokenizer.
         """
-        try:
+        with packages_needed("BERT", "bert"):
             from tokenizers import Tokenizer, models
-        except ImportError:
-            raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
         settings = _values(folder, SETTINGS)
         named = settings.get("tokenizer_class") or _values(folder, CONFIG).get("tokenizer_class")
         if named not in (None, *_CLASSES):

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from models.data.checksums import sha256
 from models.data.wordpiece import CONFIG, WordPiece, tokenizer_files
-from models.errors import ConfigError, DataError
+from models.errors import ConfigError, DataError, packages_needed
 from models.network.architectures.bert_encoder import BertEncoder, BertShape, weights_of
 
 WEIGHTS: Final = "model.safetensors"
@@ -128,11 +128,9 @@ class FrozenBert:
 
 def _read(folder: Path) -> tuple[Any, dict[str, Any]]:
     """Load the model of a folder, with what its loader reports as missing or mismatched."""
-    try:
+    with packages_needed("BERT", "bert"):
         from transformers import BertModel
         from transformers.utils import logging
-    except ImportError:
-        raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
     try:
         # The pooler is left out: some folders have none, and initialising one would advance the run's random numbers.
         with _quiet(logging):
