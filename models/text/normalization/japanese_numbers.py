@@ -3,15 +3,16 @@
 import re
 from typing import Final
 
-_KANJI: Final = "一二三四五六七八九"
-_MANY: Final = f"[{_KANJI[1:]}]"
-_BELOW_MYRIAD: Final = rf"(?: {_MANY}?+千 )?+ (?: {_MANY}?+百 )?+ (?: {_MANY}?+十 )?+ [{_KANJI}]?+"
+KANJI: Final = "一二三四五六七八九"
+"""The digits from one on."""
+_MANY: Final = f"[{KANJI[1:]}]"
+_BELOW_MYRIAD: Final = rf"(?: {_MANY}?+千 )?+ (?: {_MANY}?+百 )?+ (?: {_MANY}?+十 )?+ [{KANJI}]?+"
 _NUMBER: Final = rf"""
     (?:
-        (?: (?=[{_KANJI}十百千]) {_BELOW_MYRIAD} [万億兆] )++ (?: {_BELOW_MYRIAD} )
-      | [{_KANJI}] (?= [{_KANJI}]{{0,2}}〇 ) [〇{_KANJI}]{{1,3}}+
-      | (?= [{_KANJI}十百千]{{2}} ) {_BELOW_MYRIAD}
-      | [{_KANJI}十] (?= 月 [{_KANJI}十]{{1,3}} 日 ) | (?<=月) [{_KANJI}十] (?=日)
+        (?: (?=[{KANJI}十百千]) {_BELOW_MYRIAD} [万億兆] )++ (?: {_BELOW_MYRIAD} )
+      | [{KANJI}] (?= [{KANJI}]{{0,2}}〇 ) [〇{KANJI}]{{1,3}}+
+      | (?= [{KANJI}十百千]{{2}} ) {_BELOW_MYRIAD}
+      | [{KANJI}十] (?= 月 [{KANJI}十]{{1,3}} 日 ) | (?<=月) [{KANJI}十] (?=日)
     )
 """
 """At least two characters, but in dates: 一人 or 十分 may be other words. 二三人 are two or three."""
@@ -23,7 +24,7 @@ _COUNTER: Final = r"""
 """
 """What is counted or measured in; before other words numbers are often part of a name, as in 三十三間堂."""
 _OF_A_NAME: Final = r"(?<= 冠位 ) | 四十九日 | (?: 三十三 | 八十八 ) [ヶヵケカか] 所"
-_IN_A_NUMBER: Final = rf"(?<= [〇{_KANJI}十百千万億兆数何幾\d] ) | (?<= [{_KANJI}十百千万億兆\d] [、，・\s] )"
+_IN_A_NUMBER: Final = rf"(?<= [〇{KANJI}十百千万億兆数何幾\d] ) | (?<= [{KANJI}十百千万億兆\d] [、，・\s] )"
 """Behind other digits, or as the second of two numbers: 二、三十人 are twenty or thirty."""
 _COUNTED: Final = re.compile(f"(?! {_IN_A_NUMBER} | {_OF_A_NAME} ) {_NUMBER} (?= {_COUNTER} )", re.VERBOSE)
 _SIGNS: Final = frozenset("月十百千万億兆〇")
@@ -42,20 +43,20 @@ def _digits(found: re.Match[str]) -> str:
 
 def _part(part: re.Match[str]) -> str:
     """Write a number, or what it has of myriads: of 三億五千万, 三 as 3 and 五千 as 5000."""
-    return _in_places(part[0]) if "〇" in part[0] else str(_value(part[0]))
+    return in_places(part[0]) if "〇" in part[0] else str(value_of(part[0]))
 
 
-def _in_places(said: str) -> str:
+def in_places(said: str) -> str:
     """Write a number digit by digit: 二〇 as 20."""
-    return "".join(str(_KANJI.find(kanji) + 1) for kanji in said)
+    return "".join(str(KANJI.find(kanji) + 1) for kanji in said)
 
 
-def _value(said: str) -> int:
+def value_of(said: str) -> int:
     """Return the value of a number below a myriad."""
     value = digit = 0
     for kanji in said:
         if kanji in _POWERS:
             value, digit = value + (digit or 1) * _POWERS[kanji], 0
         else:
-            digit = _KANJI.index(kanji) + 1
+            digit = KANJI.index(kanji) + 1
     return value + digit

@@ -5,20 +5,21 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
+from models.text.normalization.japanese_numbers import KANJI, in_places, value_of
+
 _ERAS: Final = {"明治": (1868, 45), "大正": (1912, 15), "昭和": (1926, 64), "平成": (1989, 31), "令和": (2019, 99)}
 """The first year of each, and how many years it has. Texts often give the year of an earlier one in brackets."""
-_KANJI: Final = "一二三四五六七八九"
-_TENS: Final = f"[{_KANJI[1:]}]?十[{_KANJI}]?"
-_YEAR: Final = f"[0-9０-９]{{1,2}}|{_TENS}|[{_KANJI}]"
+_TENS: Final = f"[{KANJI[1:]}]?十[{KANJI}]?"
+_YEAR: Final = f"[0-9０-９]{{1,2}}|{_TENS}|[{KANJI}]"
 _JAPANESE: Final = re.compile(
     rf"(?<!年[(（]) (?P<era>{'|'.join(_ERAS)}) (?P<year>元|{_YEAR}) (?=年(?![間代(（]))"
-    rf"| (?<![〇{_KANJI}十百千万]) (?P<western>[一二][〇{_KANJI}]{{3}}) (?=年)"
+    rf"| (?<![〇{KANJI}十百千万]) (?P<western>[一二][〇{KANJI}]{{3}}) (?=年)"
     rf"| (?<=第) (?P<ordinal>{_TENS}) (?=[条項号章節回代世番])"
     rf"| 同 (?P<same>{_YEAR}) (?=年(?![間後前]))"
     rf"| (?P<later> (?: (?<=翌) | (?<=[年月日度][～〜・-]) ) (?:{_YEAR}) (?=年(?![間後前]))"
     rf"  | (?<=、) (?:{_YEAR}) (?=年に(?![わ渡及一1１]))"
     rf"  | (?<=[ら～〜]) (?:{_YEAR}) (?=年(?:まで|にかけて))"
-    rf"  | (?<![0-9０-９{_KANJI}十百千第]) (?:{_YEAR}) (?=年(?:度|[0-9０-９{_KANJI}十]{{1,2}}月)) )",
+    rf"  | (?<![0-9０-９{KANJI}十百千第]) (?:{_YEAR}) (?=年(?:度|[0-9０-９{KANJI}十]{{1,2}}月)) )",
     re.VERBOSE,
 )
 """Not 昭和30年代, and not where the text has the year of both calendars: 昭和30年（1955年）."""
@@ -43,7 +44,7 @@ class _Digits:
 
     def __call__(self, found: re.Match[str]) -> str:
         if found["western"]:
-            return "".join(str(_KANJI.find(kanji) + 1) for kanji in found["western"])
+            return in_places(found["western"])
         if found["ordinal"]:
             return str(_number(found["ordinal"]))
         era, year = found["era"] or self.era, _number(found["year"] or found["same"] or found["later"])
@@ -58,7 +59,4 @@ def _number(said: str) -> int:
     if said == "元":
         return 1
     digits = unicodedata.normalize("NFKC", said)
-    if digits.isdecimal():
-        return int(digits)
-    tens, ten, ones = said.rpartition("十")
-    return 10 * (_KANJI.find(tens) + 1 if tens else len(ten)) + (_KANJI.find(ones) + 1 if ones else 0)
+    return int(digits) if digits.isdecimal() else value_of(said)
