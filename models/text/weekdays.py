@@ -9,7 +9,7 @@ from models.text.glossary import Term
 
 UNREAD: Final = ("ja", "en")
 """The language pair in which days of the week behind a date are not read, but terms with it (`japanese_weekdays`)."""
-_DAYS: Final = {
+DAYS: Final = {
     "月": "Monday",
     "火": "Tuesday",
     "水": "Wednesday",
@@ -18,7 +18,7 @@ _DAYS: Final = {
     "土": "Saturday",
     "日": "Sunday",
 }
-_MONTHS: Final = (
+MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
@@ -33,7 +33,7 @@ _JAPANESE: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_ENGLISH: Final = re.compile(rf"\b(?P<day>{'|'.join(_DAYS.values())})s?\b", re.IGNORECASE)
+_ENGLISH: Final = re.compile(rf"\b(?P<day>{'|'.join(DAYS.values())})s?\b", re.IGNORECASE)
 _AS_NAMES: Final = ("マンデー", "チューズデー", "ウェンズデー", "サーズデー", "フライデー", "サタデー", "サンデー")
 """What they are in names: the Sunday Times."""
 
@@ -44,7 +44,7 @@ def japanese_weekdays(text: str) -> Iterator[Term]:
     It has to say the day; the date is part of the term so that both have their places where the model has neither.
     """
     for found in _JAPANESE.finditer(text):
-        day = _DAYS[found["short"] or found["day"] or found["alone"]]
+        day = DAYS[found["short"] or found["day"] or found["alone"]]
         yield Term(found[0], day if found["alone"] else _english_date(found, day), (day, day[:3]))
 
 
@@ -55,7 +55,7 @@ def without_weekdays(text: str) -> str:
 
 def _english_date(found: re.Match[str], day: str) -> str:
     year, month, date = (unicodedata.normalize("NFKC", found[part] or "") for part in ("year", "month", "date"))
-    said = f"{_MONTHS[int(month) - 1]} {int(date)}" if month else f"the {_ordinal(int(date))}"
+    said = f"{MONTHS[int(month) - 1]} {int(date)}" if month else f"the {_ordinal(int(date))}"
     return f"{day}, {said}{f', {year}' if year else ''}{' (holiday)' if found['free'] else ''}"
 
 
@@ -66,7 +66,7 @@ def _ordinal(number: int) -> str:
 
 def english_weekdays(text: str) -> Iterator[Term]:
     """Yield the days of the week in an English text as terms of a Japanese translation."""
-    said = {name: (day, as_name) for (day, name), as_name in zip(_DAYS.items(), _AS_NAMES, strict=True)}
+    said = {name: (day, as_name) for (day, name), as_name in zip(DAYS.items(), _AS_NAMES, strict=True)}
     for found in _ENGLISH.finditer(text):
         day, as_name = said[found["day"].capitalize()]
         yield Term(found[0], f"{day}曜日", (f"{day}曜", f"（{day}）", f"({day})", as_name))

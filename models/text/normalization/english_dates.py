@@ -3,34 +3,17 @@
 import re
 from typing import Final
 
-_MONTHS: Final = {
-    "jan": "January",
-    "feb": "February",
-    "mar": "March",
-    "apr": "April",
-    "jun": "June",
-    "jul": "July",
-    "aug": "August",
-    "sep": "September",
-    "oct": "October",
-    "nov": "November",
-    "dec": "December",
-}
-_DAYS: Final = {
-    "mon": "Monday",
-    "tue": "Tuesday",
-    "wed": "Wednesday",
-    "thu": "Thursday",
-    "fri": "Friday",
-    "sat": "Saturday",
-    "sun": "Sunday",
-}
+from models.text.weekdays import DAYS, MONTHS
+
+_MONTHS: Final = {name[:3].lower(): name for name in MONTHS if name != "May"}
+"""By how they are abbreviated; May is not."""
+_DAYS: Final = {name[:3].lower(): name for name in DAYS.values()}
 _MONTH: Final = r"(?i:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b"
 _DAY: Final = r"(?:Mon|MON|Tues?|TUES?|Wed|WED|Thu(?:rs?)?|THU(?:RS?)?|Fri|FRI|Sat|SAT|Sun|SUN)\b"
 """He sat there in the sun."""
 _STOP: Final = r"(?: \. (?! \s*+ \Z ) )?+"
 """The full stop of an abbreviation, unless it is the sentence's as well."""
-_DATE: Final = rf"(?: (?: {_MONTH} | {'|'.join(_MONTHS.values())} | May ) \.? [ ]? [0-9] )"
+_DATE: Final = rf"(?: (?: {_MONTH} | {'|'.join(MONTHS)} ) \.? [ ]? [0-9] )"
 _TIME: Final = r"(?: [0-9]{1,2} (?: [:.][0-9]{2} )?+ [ ]? (?: [ap]\.?m\b | [–-] ) )"
 _ABBREVIATED: Final = re.compile(
     rf"""
