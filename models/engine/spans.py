@@ -40,6 +40,13 @@ class Room:
             if begin < end and not any(begin < b and a < end for a, b in self.taken)
         ]
 
+    def only(self, places: Sequence[Span]) -> Span | None:
+        """Return the only one of some places, if a span may be there; None if there are several."""
+        if len(places) != 1:
+            return None
+        ((begin, end),) = places
+        return next(iter(self.spans(self.begins([begin]), self.ends([end]))), None)
+
     def gaps(self, places: Iterable[int]) -> list[int]:
         """Return those of the places where something may stand alone, outside taken spans, and the ends of the room."""
         free = [at for at in places if not any(a < at < b for a, b in self.taken)]
@@ -97,10 +104,7 @@ def around_copy(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | 
         return None
     whole = re.compile(rf"(?<![A-Za-z0-9]){text}(?![A-Za-z0-9])")
     found = [copy.span() for copy in whole.finditer(pieces.text)]
-    if len(found) != 1 or len(whole.findall(spelt.text)) != 1:
-        return None
-    ((begin, end),) = found
-    return next(iter(room.spans(room.begins([begin]), room.ends([end]))), None)
+    return room.only(found) if len(whole.findall(spelt.text)) == 1 else None
 
 
 def around_term(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | None:
@@ -119,10 +123,7 @@ def around_term(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | 
         places = places_of(stand_ins[number], pieces.text)
     else:
         places = _said_for(spelt, term, pieces.text) if len(begins) == 1 else []
-    if len(places) != 1:
-        return None
-    ((begin, end),) = places
-    return next(iter(room.spans(room.begins([begin]), room.ends([end]))), None)
+    return room.only(places)
 
 
 def _said_for(spelt: Spelt, term: Term, text: str) -> list[Span]:
