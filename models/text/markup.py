@@ -86,7 +86,7 @@ def _written(place: re.Match[str], mark: str) -> str:
     """
     if not mark or not set(mark) <= _SIGNS_OF_MARKDOWN:
         return mark
-    opens = (ord(place[0]) - _FIRST) % 2 == 0
+    opens = _is_first(place[0])
     outside, inside = beside(place) if opens else reversed(beside(place))
     is_taken_for_none = outside.isalnum() and ("_" in mark or unicodedata.category(inside or " ")[0] in "PS")
     if not is_taken_for_none:

@@ -134,28 +134,8 @@ PLACEHOLDER: Final = (
 )
 SIGNS: Final = (
     *("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[", "~", "^", "\\("),
-    *(
-        "¥",
-        "￥",
-        "£",
-        "€",
-        "₩",
-        "₹",
-        "₽",
-        "₫",
-        "₱",
-        "₺",
-        "₪",
-        "₴",
-        "₿",
-        "___",
-        "＿＿",
-        "m2",
-        "m3",
-        *RAISED,
-        *_FRACTIONS,
-        *_SQUARES,
-    ),
+    *"¥￥£€₩₹₽₫₱₺₪₴₿",
+    *("___", "＿＿", "m2", "m3", *RAISED, *_FRACTIONS, *_SQUARES),
 )
 """One of them is in each address and each placeholder."""
 PICTURES: Final = (
