@@ -33,6 +33,7 @@ TARGET_LANGUAGE: Final = re.compile(r">>[^<>]+<<")
 JOINT_FILE: Final = "tokenizer.model"
 SOURCE_FILE: Final = "tokenizer.source.model"
 TARGET_FILE: Final = "tokenizer.target.model"
+_FILES: Final = frozenset({JOINT_FILE, SOURCE_FILE, TARGET_FILE})
 
 _SAMPLE = 400_000
 """Sentences that SentencePiece learns from; its suffix array takes some 20 bytes per character."""
@@ -113,17 +114,16 @@ class Tokenizer:
         text: str = self.target.decode(list(ids))
         return " ".join(with_whole_vowels(text).replace("\ufffd", "").splitlines()).strip()
 
-    def files(self) -> list[str]:
-        """Return the names of this tokenizer's model files."""
-        return [JOINT_FILE] if self.joint else [SOURCE_FILE, TARGET_FILE]
+    def files(self) -> dict[str, sentencepiece.SentencePieceProcessor]:
+        """Return this tokenizer's models by the names of their files."""
+        return {JOINT_FILE: self.source} if self.joint else {SOURCE_FILE: self.source, TARGET_FILE: self.target}
 
     def save(self, folder: Path) -> None:
         """Write the model files; after a failure, a file is what it was before."""
         folder.mkdir(parents=True, exist_ok=True)
-        models = [self.source] if self.joint else [self.source, self.target]
-        for name, model in zip(self.files(), models, strict=True):
+        for name, model in self.files().items():
             write_whole(folder / name, [model.serialized_model_proto()])
-        for name in {JOINT_FILE, SOURCE_FILE, TARGET_FILE}.difference(self.files()):
+        for name in _FILES - self.files().keys():
             (folder / name).unlink(missing_ok=True)  # from an earlier training: `load` must not find it
 
     def keep(self, folder: Path) -> None:
@@ -132,10 +132,9 @@ class Tokenizer:
         Raises:
             CheckpointError: there is another tokenizer, which a model may have been trained with.
         """
-        if not any((folder / name).exists() for name in (JOINT_FILE, SOURCE_FILE, TARGET_FILE)):
+        if not any((folder / name).exists() for name in _FILES):
             self.save(folder)
-        models = zip(self.files(), (self.source, self.target), strict=False)  # only the first if joint
-        files = ((folder / name, model.serialized_model_proto()) for name, model in models)
+        files = ((folder / name, model.serialized_model_proto()) for name, model in self.files().items())
         if not all(file.is_file() and file.read_bytes() == content for file, content in files):
             raise CheckpointError(
                 f"{folder}: contains another tokenizer; give the run another folder, or remove that tokenizer"
