@@ -1,6 +1,7 @@
 """Continuous batching: sentences that are finished make room in the batch for those that wait."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import torch
@@ -111,14 +112,10 @@ class Continuous(Generic[Sentence]):
 
     def _leave(self, begun: Sequence[int]) -> None:
         """Drop sentences that have begun; on a GPU the rest is copied, for which memory may be lacking."""
-        try:
-            with want_of_memory():
-                self._search.drop(begun)
-        except torch.OutOfMemoryError:
-            pass
-        else:
+        with suppress(torch.OutOfMemoryError), want_of_memory():
+            self._search.drop(begun)
             return
-        self._begin_again()
+        self._begin_again()  # out here, nothing holds the tensors of what has failed
 
     def _go_on(self) -> list[Found]:
         if self._waiting:
