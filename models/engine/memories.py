@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import groupby
+from typing import Final
 
 import numpy as np
 import torch
@@ -58,12 +59,8 @@ class Memories:
         self._model = model
         self._free = free
         self._device = next(model.parameters()).device
-        self._kept: Recent[bytes, Memory] = Recent(limit)
-
-    @property
-    def kept(self) -> Recent[bytes, Memory]:
+        self.kept: Final[Recent[bytes, Memory]] = Recent(limit)
         """The kept memories, by what they depend on."""
-        return self._kept
 
     def recall(self, examples: Sequence[Example]) -> list[Memory]:
         """Return the memory that the sentence before each of these left; empty if it left none.
@@ -91,10 +88,10 @@ class Memories:
         if memory:
             key = self._key(example.source, [*example.translations, translation], example)
             own = {name: tensor.clone() for name, tensor in memory.items()}
-            self._kept.put(key, own, _size(own))
+            self.kept.put(key, own, _size(own))
 
     def _find(self, key: bytes, found: dict[bytes, Memory]) -> bool:
-        if key not in found and (kept := self._kept.get(key)) is not None:
+        if key not in found and (kept := self.kept.get(key)) is not None:
             found[key] = kept
         return key in found
 
@@ -142,7 +139,7 @@ class Memories:
         memories = in_batches(sizes, read, self._free, batch_tokens(self._device))
         for left in memories:
             for key, memory in left.items():
-                self._kept.put(key, memory, _size(memory))
+                self.kept.put(key, memory, _size(memory))
         return memories
 
     @torch.inference_mode()

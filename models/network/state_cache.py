@@ -4,6 +4,7 @@ The states kept for an input depend on that input alone, without padding, so the
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import torch
 from torch import Tensor
@@ -25,12 +26,8 @@ class StateCache:
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         """Keep at most `limit` bytes between two calls."""
-        self._kept: Recent[_Key, list[Tensor]] = Recent(limit)
-
-    @property
-    def kept(self) -> Recent[_Key, list[Tensor]]:
+        self.kept: Final[Recent[_Key, list[Tensor]]] = Recent(limit)
         """The cached states by input."""
-        return self._kept
 
     def states(self, compute: Compute, *inputs: Tensor) -> list[Tensor]:
         """Return what `compute` gives, calling it only once for each distinct input that is not kept.
@@ -45,11 +42,11 @@ class StateCache:
         lengths = list(zip(*(ids.ne(PAD).sum(1).tolist() for ids in inputs), strict=True))
         keys = _keys(inputs, lengths)
         rows = {key: row for row, key in enumerate(keys)}
-        found = {key: states for key in rows if (states := self._kept.get(key)) is not None}
+        found = {key: states for key in rows if (states := self.kept.get(key)) is not None}
         if new := [key for key in rows if key not in found]:
             found |= zip(new, _apart(compute, inputs, lengths, [rows[key] for key in new]), strict=True)
         for key in new:
-            self._kept.put(key, found[key], sum(states.nbytes for states in found[key]))
+            self.kept.put(key, found[key], sum(states.nbytes for states in found[key]))
         together = zip(*(found[key] for key in keys), strict=True)
         return [_padded(states, ids.size(1)) for states, ids in zip(together, inputs, strict=False)]
 
