@@ -18,7 +18,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from models.kernels.vectors import broadcast, fetch
+from models.kernels.vectors import broadcast, call_llvm, constant, fetch
 
 PANELS: Final = 4
 """Panels that are multiplied at once; a matrix has a multiple of this number."""
@@ -87,7 +87,7 @@ def dots(rows: int, *, vnni: bool) -> Any:
             totals = _sums(builder, x.data, w.data, (first, of_result[0], fours), rows, width)
             for m, of_row in enumerate(totals):
                 sums = [builder.load(total) for total in of_row]
-                row = builder.add(first, _place(m))
+                row = builder.add(first, constant(m))
                 dequantize(builder, sums, (units, *of_layer, result), (row, *of_result))
             return context.get_dummy_value()
 
@@ -124,7 +124,7 @@ def dequantize(builder: ir.IRBuilder, sums: Sequence[Any], arrays: Any, first: A
     start = cgutils.pointer_add(
         builder, result.data, builder.mul(row, cgutils.unpack_tuple(builder, result.strides)[0])
     )
-    to = _from(builder, builder.gep(start, [column]), ir.VectorType(_FLOAT, width), _place(0), PANELS)
+    to = _from(builder, builder.gep(start, [column]), ir.VectorType(_FLOAT, width), constant(0), PANELS)
     for n, sum_ in enumerate(sums):
         excess, scale, bias = (builder.load(each[n], align=4) for each in vectors)
         whole = builder.sitofp(builder.sub(sum_, excess), scale.type)
@@ -136,14 +136,14 @@ def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, width: i
     """Build the sums for each row and panel; return where they are. `first` ends with an input's number of fours."""
     row, panel, fours = first
     lane_sums, lane_bytes = ir.VectorType(_WHOLE, width), ir.VectorType(_BYTE, FOUR * width)
-    inputs = [_from(builder, x, _WHOLE, builder.mul(builder.add(row, _place(m)), fours), 1)[0] for m in range(rows)]
+    inputs = [_from(builder, x, _WHOLE, builder.mul(builder.add(row, constant(m)), fours), 1)[0] for m in range(rows)]
     weights = [
-        _from(builder, w, lane_bytes, builder.mul(builder.add(panel, _place(n)), fours), 1)[0] for n in range(PANELS)
+        _from(builder, w, lane_bytes, builder.mul(builder.add(panel, constant(n)), fours), 1)[0] for n in range(PANELS)
     ]
     totals = [[cgutils.alloca_once(builder, lane_sums) for _ in range(PANELS)] for _ in range(rows)]
     for total in (each for of_row in totals for each in of_row):
         builder.store(ir.Constant(lane_sums, [0] * width), total)
-    ahead = builder.mul(fours, _place(PANELS))
+    ahead = builder.mul(fours, constant(PANELS))
     with cgutils.for_range(builder, fours, intp=_PLACE) as loop:
         others = [builder.load(builder.gep(each, [loop.index]), align=1) for each in weights]
         for each in weights if rows > 1 else ():  # one row is done before the prefetch arrives
@@ -159,23 +159,14 @@ def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, width: i
 def _from(builder: ir.IRBuilder, data: Any, kind: Any, first: Any, count: int) -> list[Any]:
     """Return the addresses of `count` consecutive values of a kind, from number `first` on."""
     start = builder.bitcast(data, kind.as_pointer())
-    return [builder.gep(start, [builder.add(first, _place(n))]) for n in range(count)]
+    return [builder.gep(start, [builder.add(first, constant(n))]) for n in range(count)]
 
 
 def _add_products(builder: ir.IRBuilder, total: Any, x: Any, w: Any) -> Any:
     """Add to the total of each lane the four products of its bytes."""
     if total.type.count == lanes(vnni=True):
-        return _call(builder, "llvm.x86.avx512.vpdpbusd.512", total.type, total, x, w)
+        return call_llvm(builder, "x86.avx512.vpdpbusd.512", total.type, total, x, w)
     halves = ir.VectorType(_HALF, 2 * total.type.count)
-    pairs = _call(builder, "llvm.x86.avx2.pmadd.ub.sw", halves, x, w)
+    pairs = call_llvm(builder, "x86.avx2.pmadd.ub.sw", halves, x, w)
     ones = ir.Constant(halves, [1] * halves.count)
-    return builder.add(total, _call(builder, "llvm.x86.avx2.pmadd.wd", total.type, pairs, ones))
-
-
-def _call(builder: ir.IRBuilder, name: str, result: Any, *arguments: Any) -> Any:
-    kind = ir.FunctionType(result, [each.type for each in arguments])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
-
-
-def _place(number: int) -> Any:
-    return ir.Constant(_PLACE, number)
+    return builder.add(total, call_llvm(builder, "x86.avx2.pmadd.wd", total.type, pairs, ones))

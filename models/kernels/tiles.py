@@ -15,6 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from models.kernels.dots import DEEP, LINE, PANELS, dequantize, lanes, unpacked
+from models.kernels.vectors import call_llvm, constant
 
 ROWS: Final = 16
 """Rows that are multiplied at once."""
@@ -60,7 +61,7 @@ def _dots_of_tiles(
         )
         totals = _sums(builder, x.data, w, first, of_result[0])
         with cgutils.for_range(builder, rows, intp=_PLACE) as loop:
-            sums = [_vector(builder, total, builder.mul(loop.index, _place(_LANES))) for total in totals]
+            sums = [_vector(builder, total, builder.mul(loop.index, constant(_LANES))) for total in totals]
             row = builder.add(first, loop.index)
             dequantize(builder, sums, (units, *of_layer, result), (row, *of_result))
         return context.get_dummy_value()
@@ -75,32 +76,31 @@ dots_of_tiles: Final[Any] = intrinsic(_dots_of_tiles)
 
 def _sums(builder: ir.IRBuilder, x: Any, w: Any, row: Any, panel: Any) -> list[Any]:
     """Build the sums of products for each panel; return where they are, (ROWS, _LANES) each."""
-    length = builder.mul(cgutils.unpack_tuple(builder, w.shape)[1], _place(4))
+    length = builder.mul(cgutils.unpack_tuple(builder, w.shape)[1], constant(4))
     inputs = builder.gep(x, [builder.mul(row, length)])
     weights = builder.bitcast(w.data, _BYTE.as_pointer())
     panels = [
-        builder.gep(weights, [builder.mul(builder.add(panel, _place(n)), builder.mul(length, _place(_LANES)))])
+        builder.gep(weights, [builder.mul(builder.add(panel, constant(n)), builder.mul(length, constant(_LANES)))])
         for n in _SUMS
     ]
     for n in _SUMS:
         _call(builder, "tilezero", _tile(n))
-    with cgutils.for_range_slice(builder, _place(0), length, _place(DEEP), _PLACE) as (deep, _):
+    with cgutils.for_range_slice(builder, constant(0), length, constant(DEEP), _PLACE) as (deep, _):
         _call(builder, "tileloadd64", _tile(_INPUT), builder.gep(inputs, [deep]), length)
         for n in _SUMS:
             weight = _tile(_WEIGHTS[n % len(_WEIGHTS)])
-            there = builder.gep(panels[n], [builder.mul(deep, _place(_LANES))])
-            _call(builder, "tileloadd64", weight, there, _place(DEEP))
+            there = builder.gep(panels[n], [builder.mul(deep, constant(_LANES))])
+            _call(builder, "tileloadd64", weight, there, constant(DEEP))
             _call(builder, "tdpbusd", _tile(n), _tile(_INPUT), weight)
     totals = [cgutils.alloca_once(builder, ir.ArrayType(_WHOLE, ROWS * _LANES)) for _ in _SUMS]
     for n, total in enumerate(totals):
         total.align = LINE
-        _call(builder, "tilestored64", _tile(n), builder.bitcast(total, _BYTE.as_pointer()), _place(DEEP))
+        _call(builder, "tilestored64", _tile(n), builder.bitcast(total, _BYTE.as_pointer()), constant(DEEP))
     return totals
 
 
 def _call(builder: ir.IRBuilder, name: str, *arguments: Any) -> None:
-    kind = ir.FunctionType(ir.VoidType(), [each.type for each in arguments])
-    builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.{name}"), arguments)
+    call_llvm(builder, f"x86.{name}", ir.VoidType(), *arguments)
 
 
 def _vector(builder: ir.IRBuilder, total: Any, index: Any) -> Any:
@@ -111,7 +111,3 @@ def _vector(builder: ir.IRBuilder, total: Any, index: Any) -> Any:
 
 def _tile(number: int) -> Any:
     return ir.Constant(_BYTE, number)
-
-
-def _place(number: int) -> Any:
-    return ir.Constant(_PLACE, number)

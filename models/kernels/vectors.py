@@ -46,19 +46,14 @@ def rest(builder: ir.IRBuilder, first: Any, end: Any) -> Iterator[Any]:
 
 def load_masked(builder: ir.IRBuilder, data: Any, index: Any, lanes: Any) -> Any:
     """Load some lanes of a vector; the others, which may lie beyond the end of the array, are zero."""
-    kinds = [VECTOR.as_pointer(), _INDEX, lanes.type, VECTOR]
-    function = ir.FunctionType(VECTOR, kinds)
-    name = f"llvm.masked.load.v{LANES}f32.p0"
     given = pointer_to(builder, data, index, VECTOR), ir.Constant(_INDEX, 4), lanes, zero()
-    return builder.call(cgutils.get_or_insert_function(builder.module, function, name), given)
+    return call_llvm(builder, f"masked.load.v{LANES}f32.p0", VECTOR, *given)
 
 
 def store_masked(builder: ir.IRBuilder, numbers: Any, data: Any, index: Any, lanes: Any) -> None:
     """Store some lanes of a vector in an array."""
-    function = ir.FunctionType(ir.VoidType(), [VECTOR, VECTOR.as_pointer(), _INDEX, lanes.type])
-    name = f"llvm.masked.store.v{LANES}f32.p0"
     given = numbers, pointer_to(builder, data, index, VECTOR), ir.Constant(_INDEX, 4), lanes
-    builder.call(cgutils.get_or_insert_function(builder.module, function, name), given)
+    call_llvm(builder, f"masked.store.v{LANES}f32.p0", ir.VoidType(), *given)
 
 
 @contextmanager
@@ -98,10 +93,8 @@ def pointer_to(builder: ir.IRBuilder, data: Any, index: Any, kind: Any) -> Any:
 
 def fetch(builder: ir.IRBuilder, place: Any) -> None:
     """Prefetch a line of memory into the cache; an invalid address does no harm."""
-    kind = ir.FunctionType(ir.VoidType(), [place.type, _INDEX, _INDEX, _INDEX])
-    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
     to_read, into_second_cache, of_data = (ir.Constant(_INDEX, number) for number in (0, 2, 1))
-    builder.call(function, [place, to_read, into_second_cache, of_data])
+    call_llvm(builder, "prefetch.p0", ir.VoidType(), place, to_read, into_second_cache, of_data)
 
 
 def broadcast(builder: ir.IRBuilder, number: Any, kind: Any = VECTOR) -> Any:
@@ -118,11 +111,15 @@ def fma(builder: ir.IRBuilder, a: Any, b: Any, total: Any) -> Any:
 
 
 def call(builder: ir.IRBuilder, name: str, *numbers: Any) -> Any:
-    """Call an LLVM intrinsic on floats, or lane by lane on vectors."""
+    """Call a function of LLVM's on floats, or lane by lane on vectors."""
     kind = numbers[0].type
-    of_kind = f"llvm.{name}.f32" if kind is FLOAT else f"llvm.{name}.v{kind.count}f32"
-    function = ir.FunctionType(kind, [kind] * len(numbers))
-    return builder.call(cgutils.get_or_insert_function(builder.module, function, of_kind), numbers)
+    return call_llvm(builder, f"{name}.f32" if kind is FLOAT else f"{name}.v{kind.count}f32", kind, *numbers)
+
+
+def call_llvm(builder: ir.IRBuilder, name: str, result: Any, *arguments: Any) -> Any:
+    """Call one of LLVM's own functions (its intrinsics); `result` is the type of what it returns."""
+    kind = ir.FunctionType(result, [each.type for each in arguments])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}"), arguments)
 
 
 def summed(builder: ir.IRBuilder, four: Sequence[Any]) -> Any:
