@@ -118,6 +118,13 @@ def _see(hidden, b, length, seen):
 
 
 @inlined
+def go_on(at, count):
+    """Repeat the last key beyond the end: several are scored at once."""
+    for s in range(count, count + KEYS if count else 0):
+        at[s] = at[count - 1]
+
+
+@inlined
 def softmax_numerators(scores, count, scale):
     """Replace each of `count` scores by e^(scale (score - max)); return one over their sum."""
     exponentials(scores, count, largest(scores, count), scale)

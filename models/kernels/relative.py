@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.kernels.attention import flat, softmax_numerators
+from models.kernels.attention import flat, go_on, softmax_numerators
 from models.kernels.compiled import compiled, inlined
 from models.kernels.floats import KEYS, mix, score
 
@@ -123,8 +123,8 @@ def _attend_relative(
                 key_at[j] = r * to_key[0] + (first + j) * to_key[2]
                 value_at[j] = r * to_value[0] + (first + j) * to_value[2]
                 apart[old + j] = (own - 1 - j) * heads * width
-            _go_on(key_at, own)
-            _go_on(apart, old + own)
+            go_on(key_at, own)
+            go_on(apart, old + own)
             for h in range(heads):
                 query = queries[r * to_query[0] + h * to_query[1] + t * to_query[2] :]
                 for i in range(width):
@@ -152,7 +152,7 @@ def _find_old(real, place, at, width, apart, to_distance):
             at[count] = m * width
             apart[count] = (place + len(real) - m) * to_distance
             count += 1
-    _go_on(at, count)
+    go_on(at, count)
     return count
 
 
@@ -163,13 +163,6 @@ def _add(scores, by_place, count, old, memory_bias):
         scores[s] += by_place[s]
     for s in range(old):
         scores[s] += memory_bias
-
-
-@inlined
-def _go_on(at, count):
-    """Repeat the last key beyond the end: `score` reads several at once."""
-    for s in range(count, count + KEYS if count else 0):
-        at[s] = at[count - 1]
 
 
 _kernel: Final = compiled(_attend_relative)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.kernels.attention import softmax_numerators
+from models.kernels.attention import go_on, softmax_numerators
 from models.kernels.compiled import compiled, inlined
 from models.kernels.floats import KEYS, QUERIES, mix_several, score_several
 from models.kernels.reductions import total
@@ -116,8 +116,7 @@ def _find(mask, to_sentence, width, at, begins):
                 at[count] = k * to_sentence + m * width
                 count += 1
     begins[mask.shape[0]] = count
-    for i in range(count, count + KEYS if count else 0):
-        at[i] = at[count - 1]
+    go_on(at, count)
     return count
 
 
