@@ -19,6 +19,8 @@ ROOM = 32
 """Words by which a cache grows: fewer copies than growing one by one, less waste than the maximum length."""
 MASK = ".mask"
 """Suffix of the name of every mask in `State.fixed`."""
+KEYS, VALUES = ".keys", ".values"
+"""The same of keys and values."""
 MEMORY = "memory."
 """Name prefix of what the preceding sentences left, which is padded on the left."""
 
@@ -46,6 +48,15 @@ class State:
     """(R,): where each hypothesis's sentence begins in `past`, if some joined later than others."""
     _unseen: Tensor | None = None
     """Mask of the words before `starts`, shared by the layers of one step."""
+
+    def fix(self, part: str, layer: int, known: tuple[Tensor, Tensor], mask: Tensor) -> None:
+        """Keep a layer's keys and values (B, H, S, D/H) of a part of the input, and the mask that all layers share."""
+        keys, values = known
+        self.fixed |= {f"{part}.{layer}{KEYS}": keys, f"{part}.{layer}{VALUES}": values, f"{part}{MASK}": mask}
+
+    def known(self, part: str, layer: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what `fix` has kept: keys, values and mask."""
+        return self.fixed[f"{part}.{layer}{KEYS}"], self.fixed[f"{part}.{layer}{VALUES}"], self.fixed[f"{part}{MASK}"]
 
     @property
     def next_place(self) -> int | Tensor:
@@ -259,7 +270,7 @@ def hidden_by(names: Iterable[str]) -> dict[str, str]:
         for mask in known
         if mask.endswith(MASK)
         for name in known
-        if name == mask or (name.endswith((".keys", ".values")) and name.startswith(mask.removesuffix("mask")))
+        if name == mask or (name.endswith((KEYS, VALUES)) and name.startswith(mask.removesuffix("mask")))
     }
 
 

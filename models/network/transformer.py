@@ -99,13 +99,11 @@ class Transformer(nn.Module):
 
     def start(self, tokens: Tensor, memory: Tensor, *, cached: bool) -> State:
         """Return the state before the first target token; keys and values of the source are computed once, here."""
-        mask = padding_mask(tokens, PAD)
-        fixed = {"source.mask": mask}
+        state, mask = State({}, cached=cached), padding_mask(tokens, PAD)
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, DecoderLayer)
-            keys, values = layer.source_attention.known(memory, mask)
-            fixed |= {f"source.{index}.keys": keys, f"source.{index}.values": values}
-        return State(fixed, cached=cached)
+            state.fix("source", index, layer.source_attention.known(memory, mask), mask)
+        return state
 
     def decode(self, tokens: Tensor, architecture: Architecture, state: State) -> Tensor:
         """Decode the next tokens, given all before them.
@@ -138,8 +136,7 @@ class Transformer(nn.Module):
         return outputs
 
     def _source_attend(self, index: int, layer: DecoderLayer, state: State) -> Attend:
-        attention, fixed = layer.source_attention, state.fixed
-        known = fixed[f"source.{index}.keys"], fixed[f"source.{index}.values"], fixed["source.mask"]
+        attention, known = layer.source_attention, state.known("source", index)
         kernel, step = attention.kernel, attention.step
         if step is not None:
             return Framed(

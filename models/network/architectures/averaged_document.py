@@ -139,18 +139,15 @@ class AveragedDocument(Architecture):
         """Compute keys and values of the previous sentence, for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, ContextAttention)
-            keys, values = sublayer.attention.known(context["states"], context["mask"])
-            state.fixed |= {f"context.{index}.keys": keys, f"context.{index}.values": values}
-            state.fixed["context.mask"] = context["mask"]
+            known = sublayer.attention.known(context["states"], context["mask"])
+            state.fix("context", index, known, context["mask"])
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
         """Apply the backbone's sub-layer, then gated attention to the previous sentence."""
         x = super().source_attention(layer, x, attend, residual, state)
         if not self.decoder:
             return x
-        fixed = state.fixed
-        keys, values = fixed[f"context.{layer}.keys"], fixed[f"context.{layer}.values"]
-        mixed: Tensor = self.decoder[layer](x, keys, values, fixed["context.mask"])
+        mixed: Tensor = self.decoder[layer](x, *state.known("context", layer))
         return mixed
 
     def gates(self, batch: Batch) -> list[WatchedGate]:

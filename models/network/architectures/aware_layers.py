@@ -91,20 +91,18 @@ class AwareDecoderLayer(EncoderLayer):
         widths = {"aware": config.width, "source": config.width} | ({"target": 2 * config.width} if target else {})
         self.reads = nn.ModuleDict({part: GatedAttention(config, dropout, width) for part, width in widths.items()})
 
-    def prepare(self, name: str, context: Context, state: State) -> None:
+    def prepare(self, index: int, context: Context, state: State) -> None:
         """Compute keys and values of what is read, once per sentence."""
         for part, sublayer in self.reads.items():
             assert isinstance(sublayer, GatedAttention)
-            keys, values = sublayer.attention.known(context[part], context[f"{part}.visible"])
-            state.fixed |= {f"{name}.{part}.keys": keys, f"{name}.{part}.values": values}
-            state.fixed[f"{name}.{part}.mask"] = context[f"{part}.visible"]
+            visible = context[f"{part}.visible"]
+            state.fix(f"context.{part}", index, sublayer.attention.known(context[part], visible), visible)
 
-    def forward(self, x: Tensor, name: str, state: State) -> Tensor:
+    def forward(self, x: Tensor, index: int, state: State) -> Tensor:
         """Apply the layer to the output of the decoder, or of the layer below, (R, T, D)."""
-        x = self.self_residual(x, over_past(name, self.self_attention, state))
+        x = self.self_residual(x, over_past(f"context.{index}", self.self_attention, state))
         for part, sublayer in self.reads.items():
-            keys, values, mask = (state.fixed[f"{name}.{part}.{what}"] for what in ("keys", "values", "mask"))
-            x = sublayer(x, keys, values, mask)
+            x = sublayer(x, *state.known(f"context.{part}", index))
         return self.feed_residual(x, self.feed_forward)
 
     def start_at_zero(self) -> None:

@@ -160,15 +160,14 @@ class BertContext(Architecture):
         """Compute keys and values of BERT's states for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, BertAttention)
-            keys, values = sublayer.attention.known(context["states"], context["mask"])
-            state.fixed |= {f"bert.{index}.keys": keys, f"bert.{index}.values": values, "bert.mask": context["mask"]}
+            known = sublayer.attention.known(context["states"], context["mask"])
+            state.fix("bert", index, known, context["mask"])
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
         """Mix attention to the source and attention to BERT."""
         if not self.decoder:
             return super().source_attention(layer, x, attend, residual, state)
-        bert = (state.fixed[f"bert.{layer}.keys"], state.fixed[f"bert.{layer}.values"], state.fixed["bert.mask"])
-        return self.decoder[layer](x, attend, bert, residual, opens=True)
+        return self.decoder[layer](x, attend, state.known("bert", layer), residual, opens=True)
 
     def gates(self, batch: Batch) -> list[WatchedGate]:
         """Return the gates, which weight self-attention in the encoder, and BERT in the decoder."""

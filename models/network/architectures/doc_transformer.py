@@ -131,19 +131,13 @@ class DocTransformer(Architecture):
         """Compute keys and values of the context for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, ContextAttention)
-            keys, values = sublayer.attention.known(context["states"], context["mask"])
-            state.fixed |= {
-                f"context.{index}.keys": keys,
-                f"context.{index}.values": values,
-                "context.mask": context["mask"],
-            }
+            known = sublayer.attention.known(context["states"], context["mask"])
+            state.fix("context", index, known, context["mask"])
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
         """Apply context attention, then the backbone's sub-layer."""
         if self.decoder:
-            fixed = state.fixed
-            keys, values = fixed[f"context.{layer}.keys"], fixed[f"context.{layer}.values"]
-            x = self.decoder[layer](x, keys, values, fixed["context.mask"])
+            x = self.decoder[layer](x, *state.known("context", layer))
         return super().source_attention(layer, x, attend, residual, state)
 
     def gates(self, batch: Batch) -> list[WatchedGate]:

@@ -132,7 +132,7 @@ class LayerWeighting(Architecture):
         """Compute keys and values for the decoder layers, and which sentences have context."""
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, AwareDecoderLayer)
-            layer.prepare(f"context.{index}", context, state)
+            layer.prepare(index, context, state)
         state.fixed["context.any"] = context["index"].gt(0).any(1)
 
     def decoder_output(self, x: Tensor, close: nn.Module, state: State) -> Tensor:
@@ -140,7 +140,7 @@ class LayerWeighting(Architecture):
         frozen = close(x)
         y = x if self.keeps_stream else frozen
         for index, layer in enumerate(self.decoder):
-            y = layer(y, f"context.{index}", state)
+            y = layer(y, index, state)
         aware = close(y) if self.keeps_stream else y
         anything = state.fixed["context.any"]
         return torch.where(anything.repeat_interleave(len(x) // len(anything))[:, None, None], aware, frozen)

@@ -93,8 +93,8 @@ class WholeStep:
         """Return what is attended to besides the words so far: the same at each step, until sentences come or go."""
         first = state.fixed["source.0.keys"]
         if self._last is None or self._last[0] is not first:
-            names = [f"{of}.{i}.{what}" for i in range(len(self._parts)) for of in self._attended for what in _BOTH]
-            given = [state.fixed[name].contiguous() for name in names]
+            places = [(of, i) for i in range(len(self._parts)) for of in self._attended]
+            given = [each.contiguous() for place in places for each in state.known(*place)[:2]]
             known = [
                 _told(given, n, len(self._attended), state.fixed[f"{of}.mask"]) for n, of in enumerate(self._attended)
             ]
