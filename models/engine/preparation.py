@@ -86,7 +86,7 @@ class Preparation:
         """
         examples = [self.reader.select(example) for example in self._examples(requests, in_context=in_context)]
         for example in examples:
-            self.check_length(example.source, "a sentence or its translation has {} tokens")
+            self._check_length(example.source, "a sentence or its translation has {} tokens")
         return [self._request(example) for example in examples]
 
     def targets(self, requests: Sequence[TranslationRequest], targets: Sequence[str]) -> Sequence[Tokens]:
@@ -98,7 +98,7 @@ class Preparation:
         read = [self.spelling.of(request.source) for request in requests]
         encoded = self.tokenizer.encode_targets([one.as_read(text) for one, text in zip(read, targets, strict=True)])
         for tokens in encoded:
-            self.check_length(tokens, "a sentence or its translation has {} tokens")
+            self._check_length(tokens, "a sentence or its translation has {} tokens")
         return encoded
 
     def sizes(self, source: str, target: str) -> tuple[int, int]:
@@ -141,7 +141,7 @@ class Preparation:
         """Return the text of a hypothesis, with the punctuation of its language."""
         return with_full_width(self.tokenizer.decode_target(hypothesis.tokens), self.manifest.languages.target)
 
-    def check_length(self, tokens: Tokens, message: str) -> None:
+    def _check_length(self, tokens: Tokens, message: str) -> None:
         """Refuse more tokens than the model has positions; `message` has a placeholder for their number.
 
         Raises:
@@ -233,7 +233,7 @@ class Preparation:
             texts = attach(texts, self._tokens, most)
             parts = self._in_place_of(example, texts)
         for part in parts:
-            self.check_length(part.source, "a sentence has {} tokens that cannot be divided")
+            self._check_length(part.source, "a sentence has {} tokens that cannot be divided")
         chosen = self.reader.select(max(parts, key=_size))
         return [(each, _with_source(chosen, part)) for each, part in zip(texts, parts, strict=True)]
 

@@ -141,13 +141,11 @@ class Attention(nn.Module):
         """Split (B, S, D) into heads, (B, H, S, D/H)."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
-    def forward(
-        self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
-    ) -> Tensor:
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         """Attend from x (R, T, D); other arguments and the result as in `mix`."""
-        if self.kernel is not None and not causal:
+        if self.kernel is not None:
             return self.kernel.attend_fixed(x, keys, values, mask)
-        return self.mix(self.query(x), keys, values, mask, causal=causal)
+        return self.mix(self.query(x), keys, values, mask)
 
     def mix(
         self,

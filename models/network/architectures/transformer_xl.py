@@ -39,7 +39,7 @@ class RelativeAttention(nn.Module):
 
     distances: Tensor
 
-    def __init__(self, config: BackboneConfig, *, warm_start: bool = False) -> None:
+    def __init__(self, config: BackboneConfig, *, warm_start: bool) -> None:
         super().__init__()
         self.warm_start = warm_start
         self.content_bias = nn.Parameter(torch.zeros(config.heads, config.width // config.heads))

@@ -30,7 +30,7 @@ def frame_bytes(device: torch.device) -> int:
 class Frames:
     """Idle frames, which no state uses; the least recently used are dropped first, and the last one is always kept."""
 
-    def __init__(self, limit: int = FRAME_BYTES) -> None:
+    def __init__(self, limit: int) -> None:
         """Keep frames of at most `limit` bytes in total."""
         self._limit = limit
         self._idle: list[Frame] = []

@@ -72,7 +72,7 @@ class GraphDecoder(ModelDecoder):
         self._reading.clear()
         torch.cuda.empty_cache()
 
-    def _enter(self, state: FramedState, rows: int, choice: Choice | None = None) -> bool:
+    def _enter(self, state: FramedState, rows: int, choice: Choice | None) -> bool:
         """Move a state into a frame, if there can be one."""
         state.leave()
         shape = Shape.of(state, rows, choice)

@@ -32,7 +32,9 @@ def test_a_causal_query_sees_itself_and_what_is_before() -> None:
     attention, x = Attention(8, 2), torch.randn(1, 4, 8)
     other = x.clone()
     other[:, 2:] = 0.0
-    before, after = (attention(x, *attention.keys_values(memory), causal=True) for memory in (x, other))
+    before, after = (
+        attention.mix(attention.query(x), *attention.keys_values(each), causal=True) for each in (x, other)
+    )
     assert torch.equal(before[:, :2], after[:, :2])
     assert not torch.allclose(before[:, 2:], after[:, 2:])
 
@@ -45,7 +47,7 @@ def test_the_last_queries_see_what_they_see_among_all(count: int, training: bool
     attention, x = Attention(8, 2), torch.randn(1, 4, 8)
     with torch.inference_mode(not training):
         keys_values = attention.keys_values(x)
-        last, every = (attention(some, *keys_values, causal=True) for some in (x[:, -count:], x))
+        last, every = (attention.mix(attention.query(some), *keys_values, causal=True) for some in (x[:, -count:], x))
         assert torch.allclose(last, every[:, -count:], atol=1e-6)
 
 
