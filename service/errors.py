@@ -31,11 +31,16 @@ class ServiceError(AntecedentError):
     """An error with an HTTP status.
 
     `retry_after` is in seconds, None where trying again does not help or has no known time; an instance may know
-    better than its class. Its `extras` are further members of the problem, such as `next_position`.
+    better than its class. Its `extras` are further members of the problem, such as `next_position`. A class whose
+    errors all say the same has a `message`; for the others, each error is given its own.
     """
 
     status: ClassVar[int] = 500
     retry_after: int | None = None
+    message: ClassVar[str]
+
+    def __init__(self, message: str | None = None, **extras: Any) -> None:  # noqa: ANN401 - any JSON value
+        super().__init__(self.message if message is None else message, **extras)
 
     def headers(self) -> dict[str, str]:
         """Header fields of the answer that tells of the error."""
@@ -54,9 +59,7 @@ class UnauthenticatedError(ServiceError):
 
     code = "unauthenticated"
     status = 401
-
-    def __init__(self) -> None:
-        super().__init__("a valid key is required: send it as Authorization: Bearer KEY")
+    message = "a valid key is required: send it as Authorization: Bearer KEY"
 
     def headers(self) -> dict[str, str]:
         """Names the scheme, as every 401 must."""
@@ -77,9 +80,7 @@ class KeysUnavailableError(ServiceError):
     status = 503
     retryable = True
     retry_after = 1
-
-    def __init__(self) -> None:
-        super().__init__("the key cannot be checked at the moment: try again soon")
+    message = "the key cannot be checked at the moment: try again soon"
 
 
 class LanguagePairError(ServiceError):
@@ -117,9 +118,7 @@ class ModelNotReadyError(ServiceError):
     status = 503
     retryable = True
     retry_after = 2
-
-    def __init__(self) -> None:
-        super().__init__("this replica is still loading the model of this session: try again in a moment")
+    message = "this replica is still loading the model of this session: try again in a moment"
 
 
 class ModelChangeInProgressError(ServiceError):
@@ -129,9 +128,7 @@ class ModelChangeInProgressError(ServiceError):
     status = 409
     retryable = True
     retry_after = 5
-
-    def __init__(self) -> None:
-        super().__init__("another change of the models is in progress: check its result, then try again")
+    message = "another change of the models is in progress: check its result, then try again"
 
 
 class ModelChangesDisabledError(ServiceError):
@@ -139,9 +136,7 @@ class ModelChangesDisabledError(ServiceError):
 
     code = "model_changes_disabled"
     status = 403
-
-    def __init__(self) -> None:
-        super().__init__("models cannot be changed at run time: ANTECEDENT_BUNDLE_ROOT is not set")
+    message = "models cannot be changed at run time: ANTECEDENT_BUNDLE_ROOT is not set"
 
 
 class BundleNotFoundError(ServiceError):
@@ -178,9 +173,7 @@ class LastModelError(ServiceError):
 
     code = "last_model"
     status = 409
-
-    def __init__(self) -> None:
-        super().__init__("the last model cannot be unloaded: load another one first")
+    message = "the last model cannot be unloaded: load another one first"
 
 
 class SessionNotFoundError(ServiceError):
@@ -188,9 +181,7 @@ class SessionNotFoundError(ServiceError):
 
     code = "session_not_found"
     status = 404
-
-    def __init__(self) -> None:
-        super().__init__("no such session: it never existed, was deleted, or has expired")
+    message = "no such session: it never existed, was deleted, or has expired"
 
 
 class SessionConflictError(ServiceError):
@@ -198,11 +189,7 @@ class SessionConflictError(ServiceError):
 
     code = "session_conflict"
     status = 409
-
-    def __init__(self) -> None:
-        super().__init__(
-            "this idempotency key or document_id belongs to another session: its model, languages or options differ"
-        )
+    message = "this idempotency key or document_id belongs to another session: its model, languages or options differ"
 
 
 class GlossaryNotFoundError(ServiceError):
@@ -210,9 +197,7 @@ class GlossaryNotFoundError(ServiceError):
 
     code = "glossary_not_found"
     status = 404
-
-    def __init__(self) -> None:
-        super().__init__("no such glossary: it never existed, or was deleted")
+    message = "no such glossary: it never existed, or was deleted"
 
 
 class TooManyGlossariesError(ServiceError):
@@ -230,9 +215,7 @@ class FileUnknownError(ServiceError):
 
     code = "file_not_found"
     status = 404
-
-    def __init__(self) -> None:
-        super().__init__("no such file: it never existed, was deleted, has another document_key, or has expired")
+    message = "no such file: it never existed, was deleted, has another document_key, or has expired"
 
 
 class FileNotReadyError(ServiceError):
@@ -242,9 +225,7 @@ class FileNotReadyError(ServiceError):
     status = 409
     retryable = True
     retry_after = 1
-
-    def __init__(self) -> None:
-        super().__init__("the file is not translated yet: try again")
+    message = "the file is not translated yet: try again"
 
 
 class FileFailedError(ServiceError):
@@ -262,9 +243,7 @@ class FileConflictError(ServiceError):
 
     code = "file_conflict"
     status = 409
-
-    def __init__(self) -> None:
-        super().__init__("this idempotency key belongs to another file: its content, name, languages or options differ")
+    message = "this idempotency key belongs to another file: its content, name, languages or options differ"
 
 
 class TooManyFilesError(ServiceError):
@@ -355,11 +334,7 @@ class UpgradeRequiredError(ServiceError):
 
     code = "upgrade_required"
     status = 426
-
-    def __init__(self) -> None:
-        super().__init__(
-            "this path is a WebSocket: open it with ws:// or wss://, and have every proxy in between pass Upgrade on"
-        )
+    message = "this path is a WebSocket: open it with ws:// or wss://, and have every proxy in between pass Upgrade on"
 
     def headers(self) -> dict[str, str]:
         """Names the protocol, as every 426 must, for this connection."""
@@ -380,11 +355,7 @@ class TooManyStreamsError(ServiceError):
     status = 503
     retryable = True
     retry_after = 1
-
-    def __init__(self) -> None:
-        super().__init__(
-            "this replica has reached its limit of open streams: try again in a moment, or at another replica"
-        )
+    message = "this replica has reached its limit of open streams: try again in a moment, or at another replica"
 
 
 class QueueFullError(ServiceError):
@@ -394,9 +365,7 @@ class QueueFullError(ServiceError):
     status = 429
     retryable = True
     retry_after = 1
-
-    def __init__(self) -> None:
-        super().__init__("the queue is full: try again in a moment")
+    message = "the queue is full: try again in a moment"
 
 
 class OriginNotAllowedError(ServiceError):
@@ -404,11 +373,7 @@ class OriginNotAllowedError(ServiceError):
 
     code = "origin_not_allowed"
     status = 403
-
-    def __init__(self) -> None:
-        super().__init__(
-            "pages of this origin may not open WebSockets or send forms; ANTECEDENT_CORS_ORIGINS lists those that may"
-        )
+    message = "pages of this origin may not open WebSockets or send forms; ANTECEDENT_CORS_ORIGINS lists those that may"
 
 
 class HostNotAllowedError(ServiceError):
@@ -416,9 +381,7 @@ class HostNotAllowedError(ServiceError):
 
     code = "host_not_allowed"
     status = 403
-
-    def __init__(self) -> None:
-        super().__init__("a service without keys (ANTECEDENT_KEYS) can be called only as localhost, 127.0.0.1 or [::1]")
+    message = "a service without keys (ANTECEDENT_KEYS) can be called only as localhost, 127.0.0.1 or [::1]"
 
 
 class RateLimitedError(ServiceError):
@@ -455,11 +418,7 @@ class StoreUnavailableError(ServiceError):
     status = 503
     retryable = True
     retry_after = 1
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the session store is unavailable: try again in a moment; whole documents are still translated"
-        )
+    message = "the session store is unavailable: try again in a moment; whole documents are still translated"
 
 
 class ShuttingDownError(ServiceError):
@@ -469,9 +428,7 @@ class ShuttingDownError(ServiceError):
     status = 503
     retryable = True
     retry_after = 1
-
-    def __init__(self) -> None:
-        super().__init__("this replica is shutting down: try again at another one")
+    message = "this replica is shutting down: try again at another one"
 
 
 class DeadlineError(ServiceError):
@@ -481,9 +438,7 @@ class DeadlineError(ServiceError):
     status = 504
     retryable = True
     retry_after = 5
-
-    def __init__(self) -> None:
-        super().__init__("a sentence was not translated before its deadline")
+    message = "a sentence was not translated before its deadline"
 
 
 class OwnDeadlineError(ServiceError):
@@ -493,9 +448,7 @@ class OwnDeadlineError(ServiceError):
     status = 504
     retryable = True
     retry_after = 5
-
-    def __init__(self) -> None:
-        super().__init__("there was no answer within deadline_seconds")
+    message = "there was no answer within deadline_seconds"
 
 
 class WorkerDiedError(ServiceError):
@@ -503,9 +456,7 @@ class WorkerDiedError(ServiceError):
 
     code = "worker_died"
     status = 500
-
-    def __init__(self) -> None:
-        super().__init__("the process that was translating a sentence died, and so did the one that tried again")
+    message = "the process that was translating a sentence died, and so did the one that tried again"
 
 
 class ClientLeftError(ServiceError):
@@ -513,6 +464,4 @@ class ClientLeftError(ServiceError):
 
     code = "client_left"
     status = 499
-
-    def __init__(self) -> None:
-        super().__init__("the client closed its connection before the answer")
+    message = "the client closed its connection before the answer"
