@@ -26,7 +26,7 @@ class KeyTable:
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
-        self._revoke = read_script("service.access", "revoke")
+        self._revoke = read_script("service.access", "revoke_key")
 
     async def read(self, seen: str | None = None) -> Snapshot | None:
         """See `KeyStorage.read`; costs one short reply while nothing changes."""
@@ -54,7 +54,7 @@ class KeyTable:
     async def remove(self, key_id: str) -> bool:
         """See `KeyStorage.remove`."""
         with _explained():
-            return bool(await self._commands.evaluate("revoke_key", self._revoke, [_NAME], [key_id, _new_version()]))
+            return bool(await self._commands.evaluate(self._revoke, [_NAME], [key_id, _new_version()]))
 
 
 def _record(text: str) -> KeyRecord | None:

@@ -42,16 +42,17 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A Lua script, and the SHA-1 by which Redis knows it once it has seen it."""
+    """A Lua script, its name in the metrics, and the SHA-1 by which Redis knows it once it has seen it."""
 
+    operation: str
     source: str
     sha: str
 
 
 def read_script(package: str, *names: str) -> Script:
-    """Read the files `lua/<name>.lua` of a package, concatenated into one script."""
+    """Read the files `lua/<name>.lua` of a package, concatenated into one script, which has the name of the last."""
     source = "".join(files(package).joinpath("lua", f"{name}.lua").read_text("utf-8") for name in names)
-    return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
+    return Script(names[-1], source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 
 class Commands:
@@ -102,7 +103,7 @@ class Commands:
             _log.warning("redis_failed", operation=operation, reason=code_of(error))
             raise StoreUnavailableError from error
 
-    async def evaluate(self, operation: str, script: Script, keys: Sequence[str], args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
+    async def evaluate(self, script: Script, keys: Sequence[str], args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
         """Run `script` and return its reply; all `keys` are in one slot of a Redis Cluster.
 
         Raises:
@@ -114,7 +115,7 @@ class Commands:
                 return await redis.evalsha(script.sha, len(keys), *keys, *args)
             return await redis.eval(script.source, len(keys), *keys, *args)  # Redis has not seen it since it started
 
-        return await self.run(operation, by_name_or_source, key=keys[0])
+        return await self.run(script.operation, by_name_or_source, key=keys[0])
 
     async def try_to_write(self) -> None:
         """Attempt a write that changes nothing, to see whether Redis, or one master of a Cluster, accepts writes.
@@ -122,7 +123,7 @@ class Commands:
         Raises:
             StoreUnavailableError: it does not; the cause, if any, says why.
         """
-        await self.evaluate("try_to_write", self._try_to_write, [_NOTHING], [])
+        await self.evaluate(self._try_to_write, [_NOTHING], [])
 
     async def aclose(self) -> None:
         """End the background tasks; the client stays open."""

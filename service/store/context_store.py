@@ -55,7 +55,7 @@ class ContextStore:
             "born": session.born,
             "next": 0,
         }
-        found = await self._run("create", self._create, document, list(chain.from_iterable(fields.items())))
+        found = await self._run(self._create, document, list(chain.from_iterable(fields.items())))
         return replies.state(found, ())
 
     async def append(
@@ -85,7 +85,7 @@ class ContextStore:
         at = "" if position is None else position
         key = "" if idempotency_key is None else _digest(idempotency_key)
         args = [text, at, key, *_lease(lease), self._max_sentences, self._per_minute, least, int(again)]
-        return replies.appended(await self._reply("append", self._append, document, args))
+        return replies.appended(await self._reply(self._append, document, args))
 
     async def claim(self, document: DocumentKey, position: int, text: str, lease: Lease) -> Appended:
         """Look at a sentence that has been appended, and take its lease if nobody else has it.
@@ -95,7 +95,7 @@ class ContextStore:
             PositionGapError, PositionConflictError: Redis has lost the sentence, and may have another in its place.
             SentenceFailedError: it could not be translated, and has not been sent again.
         """
-        return replies.appended(await self._reply("claim", self._claim, document, [position, text, *_lease(lease)]))
+        return replies.appended(await self._reply(self._claim, document, [position, text, *_lease(lease)]))
 
     async def finish(
         self, document: DocumentKey, position: int, text: str, answer: Answer, *, born: str = ""
@@ -109,7 +109,7 @@ class ContextStore:
             PositionGapError, PositionConflictError: Redis has lost the sentence, and may have another in its place.
         """
         args = [position, text, answers.written(answer), born]
-        (stored,) = await self._reply("finish", self._finish, document, args)
+        (stored,) = await self._reply(self._finish, document, args)
         return answers.read(stored)
 
     async def correct(self, document: DocumentKey, position: int, answer: Answer) -> Entry:
@@ -119,7 +119,7 @@ class ContextStore:
             SessionNotFoundError: there is no such session.
             SentenceNotFoundError, PositionExpiredError: there is no sentence at that position yet, or no longer.
         """
-        (source,) = await self._reply("correct", self._correct, document, [position, answers.written(answer)])
+        (source,) = await self._reply(self._correct, document, [position, answers.written(answer)])
         return Entry(position, source, answer)
 
     async def withdraw(self, document: DocumentKey, position: int, token: str, failure: str = "") -> bool:
@@ -130,7 +130,7 @@ class ContextStore:
         it is sent again.
         """
         args = [position, token, failure, self._per_minute]
-        return bool(await self._run("withdraw", self._withdraw, document, args))
+        return bool(await self._run(self._withdraw, document, args))
 
     async def read(self, document: DocumentKey) -> State:
         """Return the session with all sentences that it keeps.
@@ -138,7 +138,7 @@ class ContextStore:
         Raises:
             SessionNotFoundError: there is no such session.
         """
-        session, entries = await self._run("read", self._read, document, [])
+        session, entries = await self._run(self._read, document, [])
         if not session:
             raise SessionNotFoundError
         return replies.state(session, entries)
@@ -160,15 +160,15 @@ class ContextStore:
         if not found and asked == 1:  # on a repetition, the first call may have deleted it and its reply been lost
             raise SessionNotFoundError
 
-    async def _reply(self, operation: str, script: Script, document: DocumentKey, args: Sequence[Any]) -> list[Any]:
+    async def _reply(self, script: Script, document: DocumentKey, args: Sequence[Any]) -> list[Any]:
         reply: list[Any]
-        status, *reply = await self._run(operation, script, document, args)
+        status, *reply = await self._run(script, document, args)
         if status != "ok":
             raise replies.refusal(status, reply)
         return reply
 
-    async def _run(self, operation: str, script: Script, document: DocumentKey, args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
-        return await self._commands.evaluate(operation, script, document.names(), args)
+    async def _run(self, script: Script, document: DocumentKey, args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
+        return await self._commands.evaluate(script, document.names(), args)
 
 
 def _script(*names: str) -> Script:

@@ -286,7 +286,7 @@ class Files:
             await self._enqueue(key)
 
     async def _run(self, name: str, keys: list[str], *args: object) -> Any:  # noqa: ANN401 - what Lua returns
-        return await self._commands.evaluate(name, self._scripts[name], keys, args)
+        return await self._commands.evaluate(self._scripts[name], keys, args)
 
 
 def _written(content: bytes) -> str:

@@ -60,7 +60,7 @@ class Glossaries:
             TooManyGlossariesError: the tenant keeps as many as it may.
         """
         args = [glossary.id, orjson.dumps(glossary), orjson.dumps(terms), self._most]
-        if not await self._commands.evaluate("keep_glossary", self._keep, _names(tenant), args):
+        if not await self._commands.evaluate(self._keep, _names(tenant), args):
             raise TooManyGlossariesError(self._most)
 
     async def change(
@@ -75,7 +75,7 @@ class Glossaries:
             read = await self._read(tenant, glossary_id)
             glossary, terms = changed(*_parsed(*read))
             args = [glossary_id, *read, orjson.dumps(glossary), orjson.dumps(terms)]
-            if await self._commands.evaluate("change_glossary", self._change, _names(tenant), args):
+            if await self._commands.evaluate(self._change, _names(tenant), args):
                 return glossary
 
     async def all(self, tenant: str) -> list[KeptGlossary]:
@@ -112,7 +112,7 @@ class Glossaries:
             raise GlossaryNotFoundError
 
     async def _read(self, tenant: str, glossary_id: str) -> tuple[str, str]:
-        known, terms = await self._commands.evaluate("read_glossary", self._get, _names(tenant), [glossary_id])
+        known, terms = await self._commands.evaluate(self._get, _names(tenant), [glossary_id])
         if known is None or terms is None:
             raise GlossaryNotFoundError
         return str(known), str(terms)

@@ -65,4 +65,4 @@ class ModelRecords:
     async def replace(self, read: ModelRecord | None, models: Sequence[WantedModel]) -> bool:
         """Replace the record unless it has changed since it was `read`; return whether it was replaced."""
         args = ["" if read is None else read.version, self._new_id(), orjson.dumps(models)]
-        return bool(await self._commands.evaluate("replace_models", self._replace, [KEY], args))
+        return bool(await self._commands.evaluate(self._replace, [KEY], args))

@@ -252,7 +252,7 @@ async def test_scripts_are_loaded_again(redis_server: RedisServer) -> None:
     async with running(redis_server.url) as commands, connect(redis_server.url, 5) as client:
         for _ in range(2):
             await client.script_flush()
-            assert await commands.evaluate("read", script, ["none"] * 3, []) == [[], []]
+            assert await commands.evaluate(script, ["none"] * 3, []) == [[], []]
             assert await client.script_exists(script.sha) == [True]
 
 
