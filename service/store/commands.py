@@ -103,6 +103,20 @@ class Commands:
             _log.warning("redis_failed", operation=operation, reason=code_of(error))
             raise StoreUnavailableError from error
 
+    async def delete(self, operation: str, command: Callable[[RedisClient], Awaitable[int]], *, key: str) -> bool:
+        """Run a command that returns how much it has deleted; return whether anything was there.
+
+        If it had to be repeated, that counts as yes: the first call may have deleted it, and its reply been lost.
+        """
+        asked = 0
+
+        async def counted(redis: RedisClient) -> int:
+            nonlocal asked
+            asked += 1
+            return await command(redis)
+
+        return await self.run(operation, counted, key=key) > 0 or asked > 1
+
     async def evaluate(self, script: Script, keys: Sequence[str], args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
         """Run `script` and return its reply; all `keys` are in one slot of a Redis Cluster.
 

@@ -12,7 +12,6 @@ from typing import Any
 from service.errors import SessionNotFoundError
 from service.store import answers, replies
 from service.store.commands import Commands, Script, read_script
-from service.store.connection import RedisClient
 from service.store.document import Answer, Appended, DocumentKey, Entry, Lease, Session, State
 
 KEPT_POSITIONS = 32
@@ -149,15 +148,8 @@ class ContextStore:
         Raises:
             SessionNotFoundError: there is no such session.
         """
-        names, asked = document.names(), 0
-
-        async def forget(redis: RedisClient) -> int:
-            nonlocal asked
-            asked += 1
-            return int(await redis.delete(*names))
-
-        found = await self._commands.run("delete", forget, key=names[0])
-        if not found and asked == 1:  # on a repetition, the first call may have deleted it and its reply been lost
+        names = document.names()
+        if not await self._commands.delete("delete", lambda redis: redis.delete(*names), key=names[0]):
             raise SessionNotFoundError
 
     async def _reply(self, script: Script, document: DocumentKey, args: Sequence[Any]) -> list[Any]:

@@ -99,16 +99,12 @@ class Glossaries:
             GlossaryNotFoundError: the tenant has none with this id.
         """
         of_each, terms = _names(tenant)
-        asked = 0
 
         async def forget(redis: RedisClient) -> int:
-            nonlocal asked
-            asked += 1
             await redis.hdel(terms, glossary_id)
             return int(await redis.hdel(of_each, glossary_id))
 
-        found = await self._commands.run("delete_glossary", forget, key=of_each)
-        if not found and asked == 1:  # on a repetition, the first call may have deleted it and its reply been lost
+        if not await self._commands.delete("delete_glossary", forget, key=of_each):
             raise GlossaryNotFoundError
 
     async def _read(self, tenant: str, glossary_id: str) -> tuple[str, str]:
