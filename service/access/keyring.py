@@ -10,6 +10,7 @@ from models.errors import AntecedentError
 from service.access.caller import ANYBODY, Caller
 from service.access.keys import Key, KeyRecord, find
 from service.access.storage import KeyStorage, Snapshot
+from service.background import in_background
 from service.errors import (
     KeysUnavailableError,
     ServiceError,
@@ -142,12 +143,8 @@ class Keyring:
             await self.refresh()
         except StoreUnavailableError as error:
             self._tell(error)
-        refreshing = asyncio.create_task(self._keep_fresh(every_seconds))
-        try:
+        async with in_background(self._keep_fresh(every_seconds)):
             yield
-        finally:
-            refreshing.cancel()
-            await asyncio.wait([refreshing])
 
     @staticmethod
     def _tell(error: Exception) -> None:

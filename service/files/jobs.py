@@ -6,11 +6,12 @@ attempts, a file is given up.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Final
 
 from models.errors import AntecedentError
+from service.background import in_background
 from service.errors import (
     LanguagePairError,
     ModelNotFoundError,
@@ -61,16 +62,9 @@ class FileJobs:
         self._elsewhere: dict[FileKey, float] = {}
         """Until when, in the event loop's time, each of these files is left to others."""
 
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
+    def serving(self) -> AbstractAsyncContextManager[None]:
         """Translate files until the end of the block, then leave unfinished ones to others."""
-        tasks = [asyncio.create_task(self._one_after_the_other()) for _ in range(self._at_once)]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        return in_background(*(self._one_after_the_other() for _ in range(self._at_once)))
 
     async def _one_after_the_other(self) -> None:
         token = self._new_id()

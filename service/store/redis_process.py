@@ -19,6 +19,7 @@ from pathlib import Path
 
 from redis.exceptions import BusyLoadingError, RedisError
 
+from service.background import in_background
 from service.errors import StartupError
 from service.store import leash
 from service.store.connection import connect
@@ -76,7 +77,7 @@ async def own_redis(folder: Path, metrics: Metrics, max_memory_mb: int = 512) ->
             try:
                 await server.start()
                 await _answering(f"unix://{socket}", server)
-                async with _kept_running(server, metrics):
+                async with in_background(_keep(server, metrics)):
                     yield f"unix://{socket}"
             except _StartError as error:
                 log = folder / "redis.log"
@@ -155,16 +156,6 @@ class _Server:
             with suppress(ProcessLookupError):  # it has ended just now
                 process.kill()
             await process.wait()
-
-
-@asynccontextmanager
-async def _kept_running(server: _Server, metrics: Metrics) -> AsyncIterator[None]:
-    keeper = asyncio.create_task(_keep(server, metrics))
-    try:
-        yield
-    finally:
-        keeper.cancel()
-        await asyncio.wait([keeper])
 
 
 async def _keep(server: _Server, metrics: Metrics) -> None:

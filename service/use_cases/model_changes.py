@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from models.errors import AntecedentError, BundleError
+from service.background import in_background
 from service.errors import (
     BundleNotFoundError,
     LastModelError,
@@ -89,16 +90,11 @@ class Models:
             BundleError: one of the settings' bundles cannot be served, or two have the same name.
             ModelRecordError: the record cannot be read.
         """
-        following: list[asyncio.Task[None]] = []
         try:
             await self._begin()
-            if self._can_change:
-                following.append(asyncio.create_task(self._follow(refresh_seconds)))
-            yield
+            async with in_background(*([self._follow(refresh_seconds)] if self._can_change else [])):
+                yield
         finally:
-            for task in following:
-                task.cancel()
-            await asyncio.gather(*following, return_exceptions=True)
             await self._fleet.close()
 
     def batchers(self) -> Collection[Batcher[Any]]:
