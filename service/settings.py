@@ -237,11 +237,6 @@ class Settings(BaseSettings):
     def _level_in_any_letters(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
         return value.lower() if isinstance(value, str) else value
 
-    @field_validator("bundle_root", mode="before")
-    @classmethod
-    def _no_empty_root(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
-        return value or None
-
     @field_validator("redis_folder", "keys_file")
     @classmethod
     def _expand_home(cls, value: Path) -> Path:
@@ -255,29 +250,23 @@ class Settings(BaseSettings):
     @field_validator("otlp_endpoint")
     @classmethod
     def _http_collector(cls, value: str | None) -> str | None:
-        if value and not _is_http_address(value):
+        if value is not None and not _is_http_address(value):
             raise ValueError("must be http:// or https:// and the host of the collector")
-        return value or None
+        return value
 
-    @field_validator("redis_url", "worker_memory_mib", *_REDIS_FILES, mode="before")
+    @field_validator("bundle_root", "worker_memory_mib", "redis_url", *_REDIS_FILES, "otlp_endpoint", mode="before")
     @classmethod
     def _empty_is_none(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
         return None if value == "" else value
 
     @model_validator(mode="after")
-    def _redis_beyond_loopback(self) -> Self:
-        if self.redis_url is None and not is_loopback(self.host):
-            raise ValueError(
-                f"{PREFIX}HOST is {self.host or 'empty'}, which is not loopback, so {PREFIX}REDIS_URL must name a Redis"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _keys_beyond_loopback(self) -> Self:
-        if self.keys == "none" and not is_loopback(self.host):
-            raise ValueError(
-                f"{PREFIX}HOST is {self.host or 'empty'}, which is not loopback, so {PREFIX}KEYS must be file or redis"
-            )
+    def _redis_and_keys_beyond_loopback(self) -> Self:
+        if not is_loopback(self.host):
+            why = f"{PREFIX}HOST is {self.host or 'empty'}, which is not loopback, so {PREFIX}"
+            if self.redis_url is None:
+                raise ValueError(f"{why}REDIS_URL must name a Redis")
+            if self.keys == "none":
+                raise ValueError(f"{why}KEYS must be file or redis")
         return self
 
     @model_validator(mode="after")
