@@ -74,29 +74,29 @@ async def key_holder(connection: HTTPConnection, _key: _Declared) -> Caller:
     return who
 
 
-async def caller(connection: HTTPConnection, _key: _Declared) -> Caller:
+KeyHolderDep = Annotated[Caller, Depends(key_holder)]
+
+
+async def caller(who: KeyHolderDep) -> Caller:
     """Who asks for a translation.
 
     Raises:
         ForbiddenError: its key has another scope.
     """
-    who: Caller = connection.state.caller
     who.require("translate")
     return who
 
 
-async def admin(connection: HTTPConnection, _key: _Declared) -> Caller:
+async def admin(who: KeyHolderDep) -> Caller:
     """Who asks for a change of the service itself.
 
     Raises:
         ForbiddenError: its key has another scope.
     """
-    who: Caller = connection.state.caller
     who.require("admin")
     return who
 
 
-KeyHolderDep = Annotated[Caller, Depends(key_holder)]
 CallerDep = Annotated[Caller, Depends(caller)]
 AdminDep = Annotated[Caller, Depends(admin)]
 IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=255)]

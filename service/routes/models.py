@@ -33,13 +33,12 @@ async def list_models(_who: KeyHolderDep, parts: ServicesDep) -> ModelList:
     summary="Load or replace a model",
     responses=problems(*BY_ADMINISTRATION, *BY_LOADING, body=True),
 )
-async def load_model(body: ModelRequest, who: AdminDep, parts: ServicesDep) -> ModelInfo:
+async def load_model(body: ModelRequest, _who: AdminDep, parts: ServicesDep) -> ModelInfo:
     """Answers once the bundle has been loaded, has passed its self-test, and serves new requests at this replica.
 
     It replaces a model of the same name, which finishes the work it has; otherwise it is added to the others. The other
     replicas follow. A bundle that fails changes nothing. The request is safe to repeat.
     """
-    del who
     return _info(await parts.models.load(body.bundle), parts.models.catalogue)
 
 
@@ -50,9 +49,8 @@ async def load_model(body: ModelRequest, who: AdminDep, parts: ServicesDep) -> M
     summary="Unload a model",
     responses=problems(*BY_ADMINISTRATION),
 )
-async def unload_model(name: Name, who: AdminDep, parts: ServicesDep) -> None:
+async def unload_model(name: Name, _who: AdminDep, parts: ServicesDep) -> None:
     """New requests no longer find the model; it finishes the work it has. The last model cannot be unloaded."""
-    del who
     await parts.models.unload(name)
 
 
