@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPBearer
@@ -27,7 +27,8 @@ from service.use_cases.documents import Documents
 from service.use_cases.model_changes import Models
 from service.use_cases.sessions import Sessions
 
-_SESSION_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+"""What the id of a session or a file looks like."""
 _T = TypeVar("_T")
 
 
@@ -108,7 +109,7 @@ async def document_key(session_id: str, who: CallerDep) -> DocumentKey:
     Raises:
         SessionNotFoundError: no session can have this id.
     """
-    if _SESSION_ID.fullmatch(session_id) is None:
+    if ID.fullmatch(session_id) is None:
         raise SessionNotFoundError
     return DocumentKey(who.tenant, session_id)
 

@@ -1,6 +1,5 @@
 """Files: sent, translated one after the other, and fetched when they are ready."""
 
-import re
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request, Response, status
@@ -18,7 +17,7 @@ from service.files.outcome import problem_of, seconds_remaining, state_of
 from service.http.form_body import body_of
 from service.http.multipart import file_of
 from service.http.responses import links, problems
-from service.routes.dependencies import CallerDep, IdempotencyKey, Services, ServicesDep, unless_client_leaves
+from service.routes.dependencies import ID, CallerDep, IdempotencyKey, Services, ServicesDep, unless_client_leaves
 from service.routes.raised import BY_CHOICE, BY_KEY, BY_LIMITS
 from service.routes.sent_files import Sent, attached, file_there, keep_file
 from service.schemas.files import FileForm, FileInfo, FileList
@@ -27,7 +26,6 @@ from service.texts.term_lines import rows_of_tsv, terms_of_rows
 from service.use_cases.glossary import written
 from service.use_cases.idempotency import id_of
 
-_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 _MOST_WAIT_SECONDS: Final = 60
 _BYTES: Final = "application/octet-stream"
 """Of all translations: what they are is in their names, and generated clients would take them for text."""
@@ -57,7 +55,7 @@ async def _sent(request: Request) -> FileForm:
 
 
 async def _key(file_id: str, who: CallerDep) -> FileKey:
-    if _ID.fullmatch(file_id) is None:
+    if ID.fullmatch(file_id) is None:
         raise FileUnknownError
     return FileKey(who.tenant, file_id)
 
