@@ -8,7 +8,6 @@ from fastapi import Request
 
 from service.access.caller import Caller
 from service.routes.dependencies import Services, admitted, unless_client_leaves
-from service.schemas.documents import DocumentRequest
 from service.texts.reading import Asked, Ranked, ReadText, counted, in_groups, read_texts
 from service.use_cases.documents import Documents
 
@@ -25,12 +24,11 @@ async def each_alone(asked: Asked, before: str, request: Request, who: Caller, p
 
     async def in_turn() -> list[Ranked]:
         groups = in_groups(texts, parts.documents.concurrency)
+        among_others = len(texts) > 1
         return [
             ranked
             for group in groups
-            for ranked in await _at_once(
-                group, [text.document(asked, context) for text in group], parts.documents, len(texts)
-            )
+            for ranked in await _at_once(group, asked, context, parts.documents, among_others=among_others)
         ]
 
     async with admitted(request, parts, who, counted(texts)):
@@ -38,17 +36,16 @@ async def each_alone(asked: Asked, before: str, request: Request, who: Caller, p
 
 
 async def _at_once(
-    texts: Sequence[ReadText], requests: Sequence[DocumentRequest], documents: Documents, number: int
+    texts: Sequence[ReadText], asked: Asked, context: Sequence[str], documents: Documents, *, among_others: bool
 ) -> list[Ranked]:
-    """Translate texts that fit into the queue at the same time, out of `number` in all."""
+    """Translate texts that fit into the queue at the same time; see `Documents.stream` for `among_others`."""
     async with AsyncExitStack() as held:
-        pairs = zip(texts, requests, strict=True)
-        prepared = [await held.enter_async_context(documents.prepare(each, text.segmented)) for text, each in pairs]
+        prepared = [
+            await held.enter_async_context(documents.prepare(text.document(asked, context), text.segmented))
+            for text in texts
+        ]
         streams = [
-            held.enter_context(documents.stream(each, awaited=False, among_others=number > 1)) for each in prepared
+            held.enter_context(documents.stream(each, awaited=False, among_others=among_others)) for each in prepared
         ]
         answers = await asyncio.gather(*(stream.whole() for stream in streams))
-        return [
-            text.ranked(answer.sentences, each.target_lang)
-            for text, each, answer in zip(texts, requests, answers, strict=True)
-        ]
+        return [text.ranked(answer.sentences, asked.target_lang) for text, answer in zip(texts, answers, strict=True)]
