@@ -2,9 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
-from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -69,14 +68,7 @@ class DocumentEvents(EventSourceResponse):
     ) -> None:
         self._held = held
         self._idle = parts.documents.idle_seconds
-        events = _events(
-            stream,
-            parts.documents.ping_seconds,
-            deadline,
-            first=partial(_measure, request, parts),
-            problem=partial(_problem, request, parts),
-        )
-        super().__init__(events, headers=_UNBUFFERED)
+        super().__init__(_events(stream, request, parts, deadline), headers=_UNBUFFERED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request."""
@@ -91,25 +83,22 @@ class DocumentEvents(EventSourceResponse):
 
 
 async def _events(
-    stream: DocumentStream,
-    ping: float,
-    deadline: float | None,
-    *,
-    first: Callable[[], None],
-    problem: Callable[[AntecedentError], dict[str, Any]],
+    stream: DocumentStream, request: Request, parts: Services, deadline: float | None
 ) -> AsyncIterator[bytes]:
+    metrics = parts.metrics
     try:
         while True:
-            while not await _ready(stream, ping, deadline):
+            while not await _ready(stream, parts.documents.ping_seconds, deadline):
                 yield KEEPALIVE_COMMENT
             sentence = await anext(stream, None)
             if sentence is None:
                 break
             if sentence.position == 0:
-                first()
+                metrics.first_sentence_seconds.observe(time.perf_counter() - request.state.began)
             yield _event("sentence", sentence.model_dump_json())
     except AntecedentError as error:
-        yield _event("error", orjson.dumps(problem(error)).decode())
+        metrics.rejections.labels(error.code).inc()
+        yield _event("error", orjson.dumps(message_of(error, request.state.request_id)).decode())
     else:
         yield _event("done", stream.end().model_dump_json())
 
@@ -117,17 +106,6 @@ async def _events(
 async def _ready(stream: DocumentStream, seconds: float, deadline: float | None) -> bool:
     async with until(deadline):
         return await stream.ready(seconds)
-
-
-def _measure(request: Request, parts: Services) -> None:
-    """Record how long the reader has waited for the first sentence."""
-    parts.metrics.first_sentence_seconds.observe(time.perf_counter() - request.state.began)
-
-
-def _problem(request: Request, parts: Services, error: AntecedentError) -> dict[str, Any]:
-    """Return what the client is told of an error after which no more sentences come."""
-    parts.metrics.rejections.labels(error.code).inc()
-    return message_of(error, request.state.request_id)
 
 
 def _event(kind: str, data: str) -> bytes:
