@@ -24,6 +24,8 @@ IN_MEMORY: Final = 64
 """The least bytes that a tag or an attribute takes in memory, besides its text."""
 _MOST_TABS: Final = 100_000
 """The most tabs in the texts of a file: each is kept as an object of its own."""
+ASIDE: Final = "aside"
+"""What holds the content of a paragraph while it is replaced; it has no namespace, unlike anything in such a file."""
 
 Element = Any
 """An element of lxml, which has no types."""

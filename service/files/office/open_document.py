@@ -5,7 +5,7 @@ holds text, or one element that is not text, together with the spans that were a
 """
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from copy import deepcopy
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.office import open_references
-from service.files.office.dialects import IN_MEMORY, Dialect, Element, check_looks
+from service.files.office.dialects import ASIDE, IN_MEMORY, Dialect, Element, check_looks
 from service.files.xml_text import add_text
 
 OFFICE, _STYLE, _TEXT, _FO = (
@@ -150,45 +150,50 @@ class _Reading:
         self._read(paragraph, ())
 
     def _read(self, parent: Element, around: tuple[Element, ...]) -> None:
-        begins = [each for each in parent if each.tag in _BEGINS]
-        content = list(self._content(parent, around))
-        parent.text = None
-        parent[:] = [*begins, *content]
+        """Replace its content, which is meanwhile in another element there: see `Paragraph.write`."""
+        content = list(parent)
+        aside = etree.SubElement(parent, ASIDE)
+        aside.text, parent.text = parent.text, None
+        aside.extend(content)
+        self._add_content(aside, parent, around)
+        parent[:0] = [each for each in content if each.tag in _BEGINS]
+        aside.clear()
+        parent.remove(aside)
 
-    def _content(self, parent: Element, around: tuple[Element, ...]) -> Iterator[Element]:
-        yield from self._text(parent.text, around)
+    def _add_content(self, parent: Element, to: Element, around: tuple[Element, ...]) -> None:
+        self._add_text(parent.text, to, around)
         for child in list(parent):
             behind, child.tail = child.tail, None
             if child.tag == _SPAN:
                 own = self._styles.of(child)
-                yield from self._content(child, around if own is None else (*around, own))
+                self._add_content(child, to, around if own is None else (*around, own))
             elif child.tag == _RUBY:
                 for base in child.iterfind(_RUBY_BASE):
-                    yield from self._content(base, around)
+                    self._add_content(base, to, around)
             elif child.tag in _HOLDERS:
                 self._read(child, around)
-                yield child
+                to.append(child)
             elif child.tag not in _BEGINS:
-                yield self._other(child, around)
-            yield from self._text(behind, around)
+                self._add_other(child, to, around)
+            self._add_text(behind, to, around)
 
-    def _text(self, text: str | None, around: tuple[Element, ...]) -> Iterator[Element]:
-        """Yield a run with text, in which white space is collapsed, and dropped at the beginning."""
+    def _add_text(self, text: str | None, to: Element, around: tuple[Element, ...]) -> None:
+        """Append a run with text, in which white space is collapsed, and dropped at the beginning."""
         said = _WHITE.sub(" ", text or "")
         said = said.removeprefix(" ") if self._after_space else said
         if said:
             self._after_space = said.endswith(" ")
-            yield self._run(OPEN_DOCUMENT.saying(said), around)
+            self._add_run(OPEN_DOCUMENT.saying(said), to, around)
 
-    def _other(self, element: Element, around: tuple[Element, ...]) -> Element:
+    def _add_other(self, element: Element, to: Element, around: tuple[Element, ...]) -> None:
         self._after_space = False
         count = element.get(_COUNT, "1")
         if element.tag == _SPACES and count.isdecimal() and int(count[:9]) <= _MOST_SPACES:
-            return self._run(OPEN_DOCUMENT.saying(" " * int(count)), around)
-        return self._run(element, around)
+            element = OPEN_DOCUMENT.saying(" " * int(count))
+        self._add_run(element, to, around)
 
-    def _run(self, content: Element, around: tuple[Element, ...]) -> Element:
-        """Make a run of an element and the spans around it; without any, an element that is not text needs no run."""
+    def _add_run(self, content: Element, to: Element, around: tuple[Element, ...]) -> None:
+        """Append a run of an element and the spans around it; without any, an element that is no text needs no run."""
         said = [value for span in around for value in span.attrib.values()]
         self._weight += len(around) * len(_SPAN) + len(said) * IN_MEMORY + sum(map(len, said))
         check_looks(self._weight)
@@ -196,12 +201,12 @@ class _Reading:
         if self._pieces > _MOST_PIECES:
             raise InvalidInputError(f"file: its text is in more than {_MOST_PIECES} pieces")
         if not around and content.tag != _SAYS:
-            return content
-        run = etree.Element(_RUN)
+            to.append(content)
+            return
+        run = etree.SubElement(to, _RUN)
         if around:
             etree.SubElement(run, _LOOK).extend(deepcopy(each) for each in around)
         run.append(content)
-        return run
 
 
 class _Writing:
@@ -214,15 +219,19 @@ class _Writing:
         self._after_space = True
 
     def write(self) -> None:
-        """Convert all of them."""
+        """Convert all of them, which are meanwhile in another element there: see `Paragraph.write`."""
         content = list(self._parent)
-        self._parent[:] = []
+        aside = etree.SubElement(self._parent, ASIDE)
+        aside.extend(content)
         for each in content:
             if each.tag == _RUN:
                 self._write(each)
             else:
                 self._turn_to([])
                 self._append(each)
+        self._parent.text, aside.tail = aside.tail, None
+        aside.clear()
+        self._parent.remove(aside)
 
     def _write(self, run: Element) -> None:
         look = run.find(_LOOK)

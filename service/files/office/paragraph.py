@@ -15,7 +15,7 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.office.alternates import alternates
-from service.files.office.dialects import IN_MEMORY, PLAIN, Dialect, Element, Look
+from service.files.office.dialects import ASIDE, IN_MEMORY, PLAIN, Dialect, Element, Look
 from service.files.office.fields import TextualFields, is_simple_text, marks_in
 from service.files.office.writing import Link, Object, Writing
 
@@ -26,8 +26,6 @@ _MOST_NAMES: Final = 20
 
 _MOST_NAMES_AROUND: Final = 100
 """The most namespaces in scope of a paragraph: lxml makes a table of all of them for each look at them."""
-
-_ASIDE: Final = "aside"  # without a namespace, unlike anything in such a file
 
 
 class Paragraph:
@@ -87,7 +85,7 @@ class Paragraph:
         Meanwhile, all that was in the paragraph is in another element there: out of the tree, lxml looks for the
         namespace of each element among those of all the others.
         """
-        aside = etree.SubElement(self.element, _ASIDE)
+        aside = etree.SubElement(self.element, ASIDE)
         self._put_all(aside)
         self.element.extend(self._first)
         Writing(self.element, self._dialect, self._usual, self._kept).write(translation)

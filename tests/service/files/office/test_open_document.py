@@ -143,6 +143,14 @@ def test_a_long_paragraph_is_written_soon() -> None:
     assert inside(with_translation(content, html_of(content))) == inside(content)
 
 
+def test_what_a_paragraph_keeps_is_moved_soon() -> None:
+    """However much that is: if the time grew with the square of its elements, this would take minutes."""
+    lines = '<draw:line draw:id="a"/>' * 160_000
+    drawing = f"<draw:frame>{lines}</draw:frame>"
+    content = file(reduce(lambda inner, _: f"a<text:a>{bold('b')}c</text:a>{NOTE.format(inner)}", range(20), drawing))
+    assert inside(with_translation(content, html_of(content))) == inside(content)
+
+
 def test_words_in_another_order_keep_what_they_look_like() -> None:
     """Bold words stay bold, even if a piece is split in two."""
     content = file("aaa" + bold("b" + SLANTED_C) + PICTURE)
