@@ -17,12 +17,27 @@ export function install() {
     attempt(say);
   });
   panel.querySelector(".new").addEventListener("click", () => attempt(forget));
+  document.addEventListener("mousedown", hold, true);
+  document.addEventListener("mouseup", letGo);
   let isFirst = true; // it comes with the models, for which a sentence that was sent at once is waiting, too
   onModel(({ source_lang }) => {
     input.lang = source_lang;
     if (!isFirst) attempt(forget); // a session stays with its model
     isFirst = false;
   });
+}
+
+/**
+ * Keep the other translations of a sentence visible until the mouse is released: whatever is pressed takes the focus
+ * from the sentence, and would move away from under the mouse before it is clicked.
+ */
+function hold() {
+  letGo();
+  rows.querySelector("tr:focus-within")?.classList.add("held");
+}
+
+function letGo() {
+  rows.querySelector(".held")?.classList.remove("held");
 }
 
 /** Send the sentence that was written. One that fails stays in the field, to be sent again at the same position. */

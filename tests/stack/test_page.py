@@ -670,6 +670,19 @@ def test_another_translation_of_a_sentence_is_chosen(page: Page, replica: Replic
     expect(target).to_have_text(["ONE.", "TWO. [one.=ONE. 3]", "THREE. [one.=ONE. | two.=TWO.]"])
 
 
+def test_button_below_a_sentence_with_other_translations(page: Page, replica: Replica) -> None:
+    """Pressing it takes the focus from the sentence, but does not move it away from under the mouse."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "one.")
+    page.locator("#session .target").click()
+    expect(page.locator("#session .others")).to_be_visible()
+    page.get_by_label("Next sentence").evaluate("field => { field.value = 'two.'; }")  # filling it would focus it
+    page.locator("#session").get_by_role("button", name="Translate").click(delay=100)
+    expect(page.locator("#session .target")).to_have_text(["ONE.", "TWO. [one.]"])
+    expect(page.locator("#session .others").first).to_be_hidden()
+
+
 def test_sentence_that_is_written_before_the_models_are_known(page: Page, replica: Replica) -> None:
     """It is translated as soon as they are."""
     held = Held(page, "**/v1/models")
