@@ -90,7 +90,8 @@ function show(sentence, { address, source_lang, target_lang, model }) {
   source.textContent = sentence.source;
   target.classList.toggle("unsure", isUnsure(sentence, model));
   const choose = offer(target, sentence.translation, `${address}/sentences/${sentence.position}`);
-  const draw = () => offerOthers(others, textsOf(sentence), () => target.textContent, choose);
+  const texts = textsOf(sentence);
+  const draw = () => offerOthers(others, texts, () => target.textContent, choose);
   target.addEventListener("input", draw);
   others.addEventListener("mousedown", (press) => press.preventDefault()); // otherwise they would be gone before the click
   draw();
@@ -112,7 +113,7 @@ function offer(target, translation, address) {
 
   function correct(text) {
     if (text !== known) target.classList.remove("unsure");
-    target.textContent = text;
+    if (text !== target.textContent) target.textContent = text; // otherwise the browser can still undo what was written
     saving = saving.then(() => isSaved(text) || attempt(() => save(text)));
   }
 

@@ -670,6 +670,27 @@ def test_another_translation_of_a_sentence_is_chosen(page: Page, replica: Replic
     expect(target).to_have_text(["ONE.", "TWO. [one.=ONE. 3]", "THREE. [one.=ONE. | two.=TWO.]"])
 
 
+def test_correction_is_not_lost(page: Page, replica: Replica) -> None:
+    """It can be undone after it was saved, and is offered after another translation was chosen in its place."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "one.")
+    target, others = page.locator("#session .target"), page.locator("#session .others button")
+    target.click()
+    page.keyboard.press("End")
+    page.keyboard.insert_text(" Mine.")
+    page.keyboard.press("Enter")
+    target.focus()
+    page.keyboard.press("Control+z")
+    expect(target).to_have_text("ONE.")
+    page.keyboard.press("Control+Shift+z")
+    expect(target).to_have_text("ONE. Mine.")
+    others.first.click()
+    expect(others).to_have_text(["ONE. 2", "ONE. 3", "ONE. 4", "ONE. Mine."])
+    others.last.click()
+    expect(target).to_have_text("ONE. Mine.")
+
+
 def test_button_below_a_sentence_with_other_translations(page: Page, replica: Replica) -> None:
     """Pressing it takes the focus from the sentence, but does not move it away from under the mouse."""
     page.goto(replica.url)
