@@ -124,7 +124,9 @@ function offer(target, translation, address) {
 
   async function save(corrected) {
     target.classList.add("unsaved");
-    await send(address, { translation: corrected }, { method: "PATCH" });
+    await send(address, { translation: corrected }, { method: "PATCH" }).catch((problem) => {
+      if (problem.code !== "position_expired") throw problem; // so long ago that no sentence is translated with it any more
+    });
     target.classList.remove("unsaved");
     known = corrected;
   }

@@ -691,6 +691,26 @@ def test_correction_is_not_lost(page: Page, replica: Replica) -> None:
     expect(target).to_have_text("ONE. Mine.")
 
 
+def test_correction_of_a_sentence_that_is_no_longer_kept(page: Page, replica: Replica) -> None:
+    """It stays on the page, and is as good as saved: no later sentence is translated with it."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    with page.expect_response("**/v1/sessions") as begun:
+        say(page, "one.")
+    target = page.locator("#session .target")
+    expect(target).to_have_text("ONE.")
+    sentences = f"{replica.url}/v1/sessions/{begun.value.json()['session_id']}/sentences"
+    for _ in range(32):
+        assert page.request.post(sentences, data={"text": "two."}).ok
+    target.fill("Eins.")
+    with page.expect_response("**/sentences/0") as answer:
+        target.press("Enter")
+    assert answer.value.status == 410
+    expect(target).to_have_class("target")
+    expect(target).to_have_text("Eins.")
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
 def test_button_below_a_sentence_with_other_translations(page: Page, replica: Replica) -> None:
     """Pressing it takes the focus from the sentence, but does not move it away from under the mouse."""
     page.goto(replica.url)
