@@ -106,7 +106,7 @@ function show(sentence, { address, source_lang, target_lang, model }) {
 function offer(target, translation, address) {
   let known = (target.textContent = translation);
   target.addEventListener("keydown", (key) => {
-    if (key.key === "Enter" && !key.isComposing) key.preventDefault(), target.blur();
+    if (key.key === "Enter" && !isComposing(key)) key.preventDefault(), target.blur();
   });
   target.addEventListener("blur", () => correct(written(target) || known));
   return correct;
@@ -130,6 +130,11 @@ function offer(target, translation, address) {
     target.classList.remove("unsaved");
     known = corrected;
   }
+}
+
+/** Whether a key belongs to an input method, as for Japanese. In Safari, the one that ends the composition only has this code. */
+function isComposing({ isComposing, keyCode }) {
+  return isComposing || keyCode === 229;
 }
 
 /** What somebody has written, on one line: in `textContent`, pasted lines may have nothing between them. */

@@ -711,6 +711,18 @@ def test_correction_of_a_sentence_that_is_no_longer_kept(page: Page, replica: Re
     expect(page.get_by_role("alert")).to_be_hidden()
 
 
+def test_enter_that_ends_a_composition(page: Page, replica: Replica) -> None:
+    """It belongs to the input method, and does not end a correction, not even as Safari reports it."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "one.")
+    target = page.locator("#session .target")
+    target.focus()
+    for how in ({"isComposing": True}, {"keyCode": 229}):
+        target.dispatch_event("keydown", {"key": "Enter", **how})
+        expect(target).to_be_focused()
+
+
 def test_button_below_a_sentence_with_other_translations(page: Page, replica: Replica) -> None:
     """Pressing it takes the focus from the sentence, but does not move it away from under the mouse."""
     page.goto(replica.url)
