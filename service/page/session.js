@@ -14,7 +14,7 @@ let saving = Promise.resolve(); // corrections, one after the other; whatever is
 export function install() {
   form.addEventListener("submit", (submission) => {
     submission.preventDefault();
-    attempt(say);
+    if (input.value.trim()) attempt(say);
   });
   panel.querySelector(".new").addEventListener("click", () => attempt(forget));
   document.addEventListener("mousedown", hold, true);

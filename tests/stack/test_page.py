@@ -723,6 +723,15 @@ def test_enter_that_ends_a_composition(page: Page, replica: Replica) -> None:
         expect(target).to_be_focused()
 
 
+def test_sentence_of_nothing_but_spaces(page: Page, replica: Replica) -> None:
+    """It is not sent: its row would be empty."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, " \u3000")
+    say(page, "one.")
+    expect(page.locator("#session .target")).to_have_text(["ONE."])
+
+
 def test_button_below_a_sentence_with_other_translations(page: Page, replica: Replica) -> None:
     """Pressing it takes the focus from the sentence, but does not move it away from under the mouse."""
     page.goto(replica.url)
