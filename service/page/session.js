@@ -76,7 +76,7 @@ async function sent(session) {
     return await answered(`${session.address}/sentences`, { text: input.value, position: session.sentences });
   } catch (problem) {
     if (problem.status === 404) throw new Error(`${problem.message}. Begin a new document.`);
-    if (problem.next_position === undefined) throw problem;
+    if (problem.next_position === undefined || problem.code === "session_full") throw problem;
     session.sentences = problem.next_position;
     throw new Error("The previous sentence was translated, but its answer was lost. Translate again to continue after it.");
   }

@@ -732,6 +732,16 @@ def test_sentence_of_nothing_but_spaces(page: Page, replica: Replica) -> None:
     expect(page.locator("#session .target")).to_have_text(["ONE."])
 
 
+def test_session_that_is_full(page: Page, replicas: Replicas, redis_url: str) -> None:
+    """The page says so, instead of promising that the next attempt succeeds."""
+    page.goto(replicas.new(redis_url=redis_url, max_session_sentences="1").start().url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "one.")
+    expect(page.locator("#session .target")).to_have_count(1)
+    say(page, "two.")
+    expect(page.get_by_role("alert")).to_contain_text("this session has 1 sentences, which is the maximum")
+
+
 def test_button_below_a_sentence_with_other_translations(page: Page, replica: Replica) -> None:
     """Pressing it takes the focus from the sentence, but does not move it away from under the mouse."""
     page.goto(replica.url)
