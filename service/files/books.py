@@ -9,7 +9,7 @@ import posixpath
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 from zipfile import ZipFile
 
@@ -19,6 +19,7 @@ from models.text.memory_files import syntax_error
 from service.errors import InvalidInputError
 from service.files.messages import Page
 from service.files.packed import opened, read_parts, with_parts
+from service.files.xml_text import Element
 from service.texts.tagged import Markup
 
 _SUFFIX: Final = ".epub"
@@ -140,7 +141,7 @@ def _book(archive: ZipFile) -> str:
     return next((each.get("full-path", "") for each in _list(archive, _CONTAINER).iter(_LISTED + "rootfile")), "")
 
 
-def _is_contents(item: Any) -> bool:  # noqa: ANN401 - lxml has no types
+def _is_contents(item: Element) -> bool:
     return item.get("media-type") == _CONTENTS or "nav" in item.get("properties", "").split()
 
 
@@ -149,14 +150,14 @@ def _name(book: str, address: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(book), unquote(address)))
 
 
-def _list(archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - likewise
+def _list(archive: ZipFile, name: str) -> Element:
     if name not in archive.namelist():
         raise InvalidInputError(f"file: is not a valid {_SUFFIX}: it does not list its pages")
     ((_, content),) = read_parts(archive, [archive.getinfo(name)])
     return _tree(name, content)
 
 
-def _tree(name: str, content: bytes) -> Any:  # noqa: ANN401 - likewise
+def _tree(name: str, content: bytes) -> Element:
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     try:
         return etree.fromstring(content, parser)

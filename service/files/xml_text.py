@@ -11,7 +11,11 @@ _MOST_ATTRIBUTES: Final = 200
 """The most attributes of an element: listing or copying them takes lxml quadratic time."""
 
 
-def root_of(content: bytes, **options: bool) -> Any:  # noqa: ANN401 - lxml has no types
+Element = Any
+"""An element of lxml, which has no types."""
+
+
+def root_of(content: bytes, **options: bool) -> Element:
     """Parse a file, or a part of one, and return its root element.
 
     Args:
@@ -34,7 +38,7 @@ def root_of(content: bytes, **options: bool) -> Any:  # noqa: ANN401 - lxml has 
     return parsed.root
 
 
-def add_text(parent: Any, text: str) -> None:  # noqa: ANN401 - likewise
+def add_text(parent: Element, text: str) -> None:
     """Append text to the content of an element: to its own text, or after its last child.
 
     What is there is copied, so text in many pieces has to be joined first.

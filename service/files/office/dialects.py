@@ -7,12 +7,13 @@ objects within runs; on slides, a link is a part of a run's look.
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.office.fields import PASSING, W
+from service.files.xml_text import Element
 
 A: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _W_2012: Final = "{http://schemas.microsoft.com/office/word/2012/wordml}"
@@ -26,9 +27,6 @@ _MOST_TABS: Final = 100_000
 """The most tabs in the texts of a file: each is kept as an object of its own."""
 ASIDE: Final = "aside"
 """What holds the content of a paragraph while it is replaced; it has no namespace, unlike anything in such a file."""
-
-Element = Any
-"""An element of lxml, which has no types."""
 
 
 class Look(NamedTuple):

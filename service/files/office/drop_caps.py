@@ -6,8 +6,8 @@ Read by themselves, neither the letter nor the rest of its word would say anythi
 import re
 from typing import Final
 
-from service.files.office.dialects import Element
 from service.files.office.fields import W
+from service.files.xml_text import Element
 
 _PARAGRAPH, _PROPERTIES, _SAYS = W + "p", W + "pPr", W + "t"
 _KINDS: Final = frozenset(("drop", "margin"))

@@ -7,7 +7,9 @@ runs; a simple field is one element (ECMA-376, part 1, section 17.16). Fields ar
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
+
+from service.files.xml_text import Element
 
 W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PARAGRAPH, _RUN, _LOOK, _MARK, _INSTRUCTION, _SAYS = (
@@ -27,16 +29,13 @@ _TYPED: Final = "FORMTEXT"
 _DEEPEST: Final = 8
 """How deep fields are read: a link may be within a table of contents, but anything deeper is not real text."""
 
-_Element = Any
-"""An element of lxml, which has no types."""
 
-
-def is_simple_text(element: _Element) -> bool:
+def is_simple_text(element: Element) -> bool:
     """Return whether an element is a simple field that shows text."""
     return element.tag == _SIMPLE and _shows_text(element.get(f"{W}instr", ""))
 
 
-def marks_in(elements: Sequence[_Element]) -> tuple[int, int]:
+def marks_in(elements: Sequence[Element]) -> tuple[int, int]:
     """Return the places of the first and the last mark among the elements of a run; 0 and -1 if there is none."""
     places = [place for place, each in enumerate(elements) if each.tag in {_MARK, _INSTRUCTION}]
     return (places[0], places[-1]) if places else (0, -1)
@@ -44,14 +43,14 @@ def marks_in(elements: Sequence[_Element]) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _Field:
-    marks: list[_Element] = field(default_factory=list)
+    marks: list[Element] = field(default_factory=list)
     """Its marks, and the pieces of its instruction."""
     shows: int = 0
     """How many of the marks come before what it shows."""
     is_computed: bool = False
     """Whether another field is part of its instruction."""
 
-    def is_read(self, content: Mapping[_Element, int]) -> bool:
+    def is_read(self, content: Mapping[Element, int]) -> bool:
         """Return whether it shows text, and its marks are placed such that a translation can be put between them.
 
         Args:
@@ -71,7 +70,7 @@ class _Field:
             run = run.getnext()
         return False
 
-    def _stands_apart(self, content: Mapping[_Element, int]) -> bool:
+    def _stands_apart(self, content: Mapping[Element, int]) -> bool:
         """Return whether its marks have runs of their own, together before the text, and at the same level."""
         runs = [mark.getparent() for mark in self.marks]
         first, last = runs[0], runs[-1]
@@ -87,8 +86,8 @@ class _Field:
 class TextualFields:
     """The fields of a part that show text, and whose text can be replaced."""
 
-    def __init__(self, root: _Element) -> None:
-        self._field_of: dict[_Element, _Field] = {}
+    def __init__(self, root: Element) -> None:
+        self._field_of: dict[Element, _Field] = {}
         """The field of each mark."""
         marks = list(root.iter(_MARK, _INSTRUCTION))
         self._content = {run: _content_of(run) for run in dict.fromkeys(mark.getparent() for mark in marks)}
@@ -97,7 +96,7 @@ class TextualFields:
         for mark in marks:
             self._add(mark, still_open)
 
-    def _add(self, mark: _Element, still_open: list[_Field]) -> None:
+    def _add(self, mark: Element, still_open: list[_Field]) -> None:
         kind = _kind(mark)
         if kind == "begin":
             if still_open and not still_open[-1].shows:
@@ -113,16 +112,16 @@ class TextualFields:
             if len(still_open) < _DEEPEST and ended.is_read(self._content):
                 self._field_of |= dict.fromkeys(ended.marks, ended)
 
-    def has_marks(self, element: _Element) -> bool:
+    def has_marks(self, element: Element) -> bool:
         """Return whether an element is a run with marks of such a field."""
         return self._of(element) is not None
 
-    def others_begun(self, run: _Element) -> int:
+    def others_begun(self, run: Element) -> int:
         """Return how many more of the other fields begin than end in a run."""
         kinds = [_kind(mark) for mark in run.iterfind(_MARK) if mark not in self._field_of]
         return kinds.count("begin") - kinds.count("end")
 
-    def whole(self, elements: Sequence[_Element]) -> dict[int, tuple[int, int]]:
+    def whole(self, elements: Sequence[Element]) -> dict[int, tuple[int, int]]:
         """Map the place where a field that is whole in `elements` begins to the start and end of what it shows."""
         places = dict[int, list[int]]()
         for place, element in enumerate(elements):
@@ -135,25 +134,25 @@ class TextualFields:
             if _has(elements[first], "begin") and _has(elements[last], "end")
         }
 
-    def _of(self, element: _Element) -> _Field | None:
+    def _of(self, element: Element) -> _Field | None:
         if element.tag != _RUN:
             return None
         return next((self._field_of[each] for each in element if each in self._field_of), None)
 
 
-def _is_passing(element: _Element) -> bool:
+def _is_passing(element: Element) -> bool:
     return element.tag in PASSING or (element.tag == _RUN and not _content_of(element))
 
 
-def _content_of(run: _Element) -> int:
+def _content_of(run: Element) -> int:
     return sum(each.tag != _LOOK and each.tag not in PASSING for each in run)
 
 
-def _has(run: _Element, kind: str) -> bool:
+def _has(run: Element, kind: str) -> bool:
     return any(_kind(each) == kind for each in run)
 
 
-def _kind(mark: _Element) -> str | None:
+def _kind(mark: Element) -> str | None:
     """Return the type of a mark; None for a piece of an instruction."""
     kind: str | None = mark.get(f"{W}fldCharType")
     return kind

@@ -8,7 +8,7 @@ comments; on slides also speaker's notes; and in both, diagrams and the titles o
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from zipfile import ZipFile, ZipInfo
 
 from service.files.numbered import paragraphs_of
@@ -18,6 +18,7 @@ from service.files.office.open_document import OPEN_DOCUMENT, into_runs, out_of_
 from service.files.office.paragraph import Paragraph
 from service.files.office.parts import KEY, Relations, parsed, written
 from service.files.packed import opened, read_parts, with_parts
+from service.files.xml_text import Element
 
 _SLIDE: Final = "slide"
 """The kind of relation by which a link on a slide refers to another slide."""
@@ -33,9 +34,9 @@ class OfficeFiles:
     """The main part, which every such file has."""
     parts: re.Pattern[str]
     """The parts that people read."""
-    prepare: Callable[[Any], None] | None = None
+    prepare: Callable[[Element], None] | None = None
     """Brings the text of a part into the form in which it is read."""
-    revert: Callable[[Any], None] | None = None
+    revert: Callable[[Element], None] | None = None
     """Reverts `prepare`."""
     drawings: re.Pattern[str] | None = None
     """The parts that are written in the dialect of slides."""
@@ -71,7 +72,7 @@ class OfficeFiles:
                 changed[name] = written(root)
             return with_parts(archive, changed)
 
-    def _paragraphs(self, name: str, root: Any) -> list[Paragraph]:  # noqa: ANN401 - lxml has no types
+    def _paragraphs(self, name: str, root: Element) -> list[Paragraph]:
         return Paragraph.all_of(root, self._dialect_of(name))
 
     def _dialect_of(self, name: str) -> Dialect:
@@ -100,7 +101,7 @@ class OfficeFiles:
     def _is_main(self, part: ZipInfo) -> bool:
         return self.main.fullmatch(part.filename) is not None
 
-    def _parts(self, archive: ZipFile) -> Iterator[tuple[str, Any]]:
+    def _parts(self, archive: ZipFile) -> Iterator[tuple[str, Element]]:
         """Yield the names and roots of the parts that people read."""
         tabs = 0
         for name, content in read_parts(archive, self._read(archive)):

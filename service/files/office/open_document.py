@@ -13,8 +13,8 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.office import open_references
-from service.files.office.dialects import ASIDE, IN_MEMORY, Dialect, Element, check_looks
-from service.files.xml_text import add_text
+from service.files.office.dialects import ASIDE, IN_MEMORY, Dialect, check_looks
+from service.files.xml_text import Element, add_text
 
 OFFICE, _STYLE, _TEXT, _FO = (
     f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "style", "text", "xsl-fo-compatible")

@@ -8,7 +8,7 @@ from typing import Final
 
 from lxml import etree
 
-from service.files.office.dialects import Element
+from service.files.xml_text import Element
 
 _TEXT: Final = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _PARAGRAPHS: Final = frozenset((_TEXT + "p", _TEXT + "h"))

@@ -15,9 +15,10 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.office.alternates import alternates
-from service.files.office.dialects import ASIDE, IN_MEMORY, PLAIN, Dialect, Element, Look
+from service.files.office.dialects import ASIDE, IN_MEMORY, PLAIN, Dialect, Look
 from service.files.office.fields import TextualFields, is_simple_text, marks_in
 from service.files.office.writing import Link, Object, Writing
+from service.files.xml_text import Element
 
 _DEEPEST: Final = 16
 """How deep the text in nested links, insertions and the like is searched for."""

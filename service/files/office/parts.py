@@ -2,23 +2,20 @@
 
 import posixpath
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from zipfile import ZipFile
 
 from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.packed import read_parts
-from service.files.xml_text import root_of
+from service.files.xml_text import Element, root_of
 
 _STRICT: Final = "{http://purl.oclc.org/"
 """The beginning of the namespaces of Strict Open XML, which has other names for the same elements."""
 KEY: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 """The attribute by which an element refers to another part."""
 _RELATION: Final = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
-
-_Element = Any
-"""An element of lxml, which has no types."""
 
 
 class Relation(NamedTuple):
@@ -29,7 +26,7 @@ class Relation(NamedTuple):
     name: str
 
 
-def parsed(name: str, content: bytes, suffix: str) -> _Element:
+def parsed(name: str, content: bytes, suffix: str) -> Element:
     """Parse a part, and return its root.
 
     Raises:
@@ -46,7 +43,7 @@ def parsed(name: str, content: bytes, suffix: str) -> _Element:
     return root
 
 
-def written(root: _Element) -> bytes:
+def written(root: Element) -> bytes:
     """Serialise a part."""
     return bytes(etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True))
 

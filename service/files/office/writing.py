@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.files.numbered import Tag, pieces_of
-from service.files.office.dialects import Dialect, Element, Look
+from service.files.office.dialects import Dialect, Look
+from service.files.xml_text import Element
 
 
 @dataclass(frozen=True, slots=True)

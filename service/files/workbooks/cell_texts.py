@@ -6,11 +6,11 @@ from typing import Final
 
 from models.text.words import has_words
 from service.files.numbered import pieces_of
-from service.files.office.dialects import Element
 from service.files.office.paragraph import Paragraph
 from service.files.workbooks.cells import CELLS, add, into_runs, out_of_runs, text_of
 from service.files.workbooks.excerpts import Excerpt, elements_of
 from service.files.workbooks.tables import MOST_IN_A_NAME, Label, Names
+from service.files.xml_text import Element
 
 _CODE: Final = re.compile(r"(?=[A-Z._/-]*+[0-9])[A-Z0-9]++(?:[._/-][A-Z0-9]++)*+|[A-Za-z0-9]++(?:[._][A-Za-z0-9]++)++")
 """A number with letters, such as PO-2024/17, or the name of a file or of an identifier in a program."""

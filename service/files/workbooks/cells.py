@@ -12,7 +12,8 @@ from typing import Final
 from lxml import etree
 
 from service.errors import InvalidInputError
-from service.files.office.dialects import Dialect, Element
+from service.files.office.dialects import Dialect
+from service.files.xml_text import Element
 
 S: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _THREADED: Final = "{http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments}"

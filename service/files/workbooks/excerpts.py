@@ -2,12 +2,13 @@
 
 from array import array
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.packed import MOST_TAGS
+from service.files.xml_text import Element
 
 _MOST: Final = MOST_TAGS // 2
 """The most distinct elements of an excerpt."""
@@ -65,7 +66,7 @@ class Excerpt:
         return bytes(written + self._content[done:])
 
 
-def elements_of(small: Any) -> list[bytes]:  # noqa: ANN401 - lxml has no types
+def elements_of(small: Element) -> list[bytes]:
     """Serialise the elements of a small part, in the order of their numbers, for `Excerpt.filled`."""
     for element in list(small):
         element.tail = None

@@ -11,13 +11,14 @@ from typing import Final
 from zipfile import ZipFile
 
 from service.files.numbered import paragraphs_of
-from service.files.office.dialects import Element, check_looks
+from service.files.office.dialects import check_looks
 from service.files.office.open_document import OFFICE, OPEN_DOCUMENT, PARAGRAPHS, into_runs, out_of_runs
 from service.files.office.paragraph import Paragraph
 from service.files.office.parts import parsed, written
 from service.files.packed import opened, read_parts, with_parts
 from service.files.workbooks.cell_texts import is_text, words_of
 from service.files.workbooks.references import References, normal
+from service.files.xml_text import Element
 
 SUFFIX: Final = ".ods"
 MEDIA_TYPE: Final = "oasis.opendocument.spreadsheet"

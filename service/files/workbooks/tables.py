@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from service.files.office.dialects import Element
 from service.files.workbooks.cells import S, escaped, unescaped
 from service.files.workbooks.positions import cell_at, position
+from service.files.xml_text import Element
 
 MOST_IN_A_NAME: Final = 240
 """The most characters in a column's name, with room for a number: Excel allows 255."""

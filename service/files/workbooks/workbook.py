@@ -12,7 +12,7 @@ from zipfile import ZipFile
 from lxml import etree
 
 from service.files.numbered import paragraphs_of
-from service.files.office.dialects import SLIDES, Element, check_looks, check_tabs
+from service.files.office.dialects import SLIDES, check_looks, check_tabs
 from service.files.office.paragraph import Paragraph
 from service.files.office.parts import parsed, written
 from service.files.packed import check_excerpts, opened, with_parts
@@ -22,6 +22,7 @@ from service.files.workbooks.parts import DRAWINGS, MAIN, NOTES, SUFFIX, TABLE, 
 from service.files.workbooks.references import References, normal
 from service.files.workbooks.scanning import ExcerptScan, Scan, SheetScan
 from service.files.workbooks.tables import Label, Names, labels_of
+from service.files.xml_text import Element
 
 _MENTIONS: Final = re.compile(rb"<(?:\w+:)?mentions\b")
 """A mention of somebody in a threaded comment, which refers to a position in its text."""

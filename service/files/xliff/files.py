@@ -4,8 +4,6 @@ Segments that are already translated stay, but are read as context for the other
 and the limits of bold text, stay with the same words, as do the tags of a segment that is a piece of a page.
 """
 
-from typing import Any
-
 from lxml import etree
 
 from service.errors import InvalidInputError
@@ -13,10 +11,7 @@ from service.files.messages import Page
 from service.files.packed import MOST_TAGS
 from service.files.xliff.namespaces import NEW, OLD
 from service.files.xliff.units import segments_of
-from service.files.xml_text import root_of
-
-_Element = Any
-"""An element of lxml, which has no types."""
+from service.files.xml_text import Element, root_of
 
 
 def html_of(content: bytes) -> str:
@@ -50,11 +45,11 @@ def with_language(content: bytes, language: str) -> bytes:
     return _written(root)
 
 
-def _written(root: _Element) -> bytes:
+def _written(root: Element) -> bytes:
     return bytes(etree.tostring(root.getroottree(), xml_declaration=True, encoding="UTF-8"))
 
 
-def _root(content: bytes) -> _Element:
+def _root(content: bytes) -> Element:
     if content.count(b"<") > MOST_TAGS:
         raise InvalidInputError(f"file: has more than {MOST_TAGS} tags")
     try:

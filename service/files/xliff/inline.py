@@ -6,21 +6,19 @@ In HTML each is a tag with a number: `<a>` if words of the sentence are in it or
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from lxml import etree
 
 from service.files.messages import split_at_choices
 from service.files.numbered import Tag, html_of_words, pieces_of
-from service.files.xml_text import add_text
+from service.files.xml_text import Element, add_text
 
 _AROUND_WORDS: Final = frozenset(("g", "mrk", "pc"))
 """Inline elements that contain words of the sentence; the contents of all others are for programs."""
 _ENDS: Final = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}
 """Inline elements before words of the sentence that belong together, and the ones after these."""
 
-_Element = Any
-"""An element of lxml, which has no types."""
 _Key = tuple[str, str | None]
 """What the beginning and the end of a pair have in common: the name of the latter, and an id."""
 
@@ -28,15 +26,15 @@ _Key = tuple[str, str | None]
 class _Pair(NamedTuple):
     """Two elements with words between them, such as the limits of bold text."""
 
-    begin: _Element
-    end: _Element
+    begin: Element
+    end: Element
 
 
 class _Open(NamedTuple):
     """An element that is being filled, and what follows it or its words when they end."""
 
-    filled: _Element
-    end: _Element | None = None
+    filled: Element
+    end: Element | None = None
 
 
 class InlineElements:
@@ -46,11 +44,11 @@ class InlineElements:
         html: the source, with a tag for each of them.
     """
 
-    def __init__(self, source: _Element) -> None:
-        self._kept: list[_Element | _Pair] = []
+    def __init__(self, source: Element) -> None:
+        self._kept: list[Element | _Pair] = []
         self.html = _with_choices("".join(self._read(source)))
 
-    def fill(self, target: _Element, translation: str) -> None:
+    def fill(self, target: Element, translation: str) -> None:
         """Fill an empty target with a translation of `html`."""
         opened, left, said = [_Open(target)], dict(enumerate(self._kept)), list[str]()
         for piece in pieces_of(translation):
@@ -65,7 +63,7 @@ class InlineElements:
             _close(opened)
         target.extend(chain.from_iterable(map(_empty, left.values())))
 
-    def _read(self, parent: _Element) -> Iterator[str]:
+    def _read(self, parent: Element) -> Iterator[str]:
         yield html_of_words(parent.text or "")
         pairs = _pairs(parent)
         ends = {pair.end for pair in pairs.values()}
@@ -76,7 +74,7 @@ class InlineElements:
                 yield from self._keep(child, pairs.get(child))
             yield html_of_words(child.tail or "")
 
-    def _keep(self, child: _Element, pair: _Pair | None) -> Iterator[str]:
+    def _keep(self, child: Element, pair: _Pair | None) -> Iterator[str]:
         self._kept.append(child if pair is None else pair)
         number = len(self._kept) - 1
         if pair is not None:
@@ -87,7 +85,7 @@ class InlineElements:
             yield f'<img id="{number}">'
 
 
-def _put(tag: Tag, opened: list[_Open], left: dict[int, _Element | _Pair]) -> None:
+def _put(tag: Tag, opened: list[_Open], left: dict[int, Element | _Pair]) -> None:
     """Put what a tag stands for into the innermost open element, and take it from what is left."""
     if tag.closes:
         _close(opened)
@@ -99,9 +97,9 @@ def _put(tag: Tag, opened: list[_Open], left: dict[int, _Element | _Pair]) -> No
             opened[-1].filled.append(_alone(kept))
 
 
-def _pairs(parent: _Element) -> dict[_Element, _Pair]:
+def _pairs(parent: Element) -> dict[Element, _Pair]:
     """Return the pairs within an element by their beginnings; of two that cross, only the one that ends first."""
-    found, opened = dict[_Element, _Pair](), list[tuple[_Key, _Element]]()
+    found, opened = dict[Element, _Pair](), list[tuple[_Key, Element]]()
     places = dict[_Key, int]()
     """Where in `opened` each key was last; it is something else by now if that has been left out."""
     for child in parent.iterchildren("*"):
@@ -120,7 +118,7 @@ def _pairs(parent: _Element) -> dict[_Element, _Pair]:
     return found
 
 
-def _opened(parent: _Element, kept: _Element | _Pair | None) -> _Open:
+def _opened(parent: Element, kept: Element | _Pair | None) -> _Open:
     """Begin the element, or the words, that a tag stands for; None stands for nothing."""
     if isinstance(kept, _Pair):
         parent.append(_alone(kept.begin))
@@ -128,7 +126,7 @@ def _opened(parent: _Element, kept: _Element | _Pair | None) -> _Open:
     return _Open(parent if kept is None else etree.SubElement(parent, kept.tag, kept.attrib))
 
 
-def _empty(kept: _Element | _Pair) -> Iterator[_Element]:
+def _empty(kept: Element | _Pair) -> Iterator[Element]:
     """Yield what a translation has lost, without words of the sentence."""
     if isinstance(kept, _Pair):
         yield from map(_alone, kept)
@@ -149,14 +147,14 @@ def _with_choices(segment: str) -> str:
     return "".join(f"{words}<code>{choice}</code>" if choice else words for words, choice in split_at_choices(segment))
 
 
-def _has_words(element: _Element) -> bool:
+def _has_words(element: Element) -> bool:
     """Return whether an element contains words of the sentence."""
     if not isinstance(element.tag, str) or element.get("translate") == "no" or element.get("mtype") == "protected":
         return False
     return etree.QName(element).localname in _AROUND_WORDS
 
 
-def _alone(element: _Element) -> _Element:
+def _alone(element: Element) -> Element:
     """Copy an element without the text after it."""
     copy = deepcopy(element)
     copy.tail = None

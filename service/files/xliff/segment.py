@@ -1,7 +1,7 @@
 """A segment: a source and the place for its translation."""
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from lxml import etree
 
@@ -9,18 +9,15 @@ from service.files.messages import Page
 from service.files.numbered import characters_of
 from service.files.xliff.inline import InlineElements
 from service.files.xliff.namespaces import NEW
-from service.files.xml_text import add_text
+from service.files.xml_text import Element, add_text
 
 _SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
-
-_Element = Any
-"""An element of lxml, which has no types."""
 
 
 class Segment:
     """A source and the place for its translation."""
 
-    def __init__(self, unit: _Element, source: _Element, target: _Element | None, page: Page, *, is_done: bool) -> None:
+    def __init__(self, unit: Element, source: Element, target: Element | None, page: Page, *, is_done: bool) -> None:
         self.is_done = is_done
         self._unit = unit
         self._source = source
@@ -51,7 +48,7 @@ class Segment:
         return self._source.text or ""
 
 
-def empty_target(unit: _Element, behind: _Element, target: _Element | None) -> _Element:
+def empty_target(unit: Element, behind: Element, target: Element | None) -> Element:
     """Empty the target of a unit, or add an empty one."""
     if target is None:
         behind = next(behind.itersiblings(re.sub(r"[\w-]+\Z", "seg-source", unit.tag)), behind)
@@ -63,7 +60,7 @@ def empty_target(unit: _Element, behind: _Element, target: _Element | None) -> _
     return target
 
 
-def say_who(unit: _Element, source: _Element, target: _Element) -> None:
+def say_who(unit: Element, source: Element, target: Element) -> None:
     """Mark a target as machine-translated, with white space treated as in the source."""
     if target.tag.startswith(NEW):
         unit.set("state", "translated")
