@@ -24,8 +24,8 @@ from service.schemas.terms import GlossaryTerm
 from service.store.glossaries import Glossaries, KeptDictionary, KeptGlossary, Terms
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
 from service.threads import in_thread_if_long
-from service.use_cases.glossary import terms_of, written
 from service.use_cases.limits import check_terms
+from service.use_cases.terms import terms_of, written
 
 _COLUMNS = {2, 4}
 """How many columns a line of CSV may have: both terms, and perhaps both languages."""

@@ -14,8 +14,8 @@ from service.store.document import DocumentKey, State
 from service.texts.language_names import name_of
 from service.texts.reading import Asked, ReadText
 from service.texts.tagged import Markup
-from service.use_cases.glossary import written
 from service.use_cases.sessions import Sessions
+from service.use_cases.terms import written
 
 _VARIANTS: Final = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}
 """Variants to offer for targets that DeepL's own client refuses without a region; the model is the same for both."""

@@ -11,8 +11,8 @@ from service.store.files import KeptFile
 from service.texts.memories import finder_of
 from service.texts.reading import Asked, ReadText, read_texts
 from service.use_cases.documents import Documents
-from service.use_cases.glossary import terms_of
 from service.use_cases.known import Finder
+from service.use_cases.terms import terms_of
 
 Progress = Callable[[int], None]
 """Is called with the number of sentences translated so far."""

@@ -15,7 +15,7 @@ from service.routes.dependencies import CallerDep, ServicesDep
 from service.routes.sent_files import Sent, attached, keep_file
 from service.store.files import FileKey, KeptFile
 from service.texts.detection import source_of
-from service.use_cases.glossary import written
+from service.use_cases.terms import written
 
 router = APIRouter(prefix="/v2/document", include_in_schema=False)
 

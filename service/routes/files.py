@@ -23,8 +23,8 @@ from service.routes.sent_files import Sent, attached, file_there, keep_file
 from service.schemas.files import FileForm, FileInfo, FileList
 from service.store.files import FileKey, FileState, KeptFile
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
-from service.use_cases.glossary import written
 from service.use_cases.idempotency import id_of
+from service.use_cases.terms import written
 
 _MOST_WAIT_SECONDS: Final = 60
 _BYTES: Final = "application/octet-stream"

@@ -47,8 +47,7 @@ from service.schemas.sessions import (
 )
 from service.store.document import Entry
 from service.use_cases.alternatives import as_sent
-from service.use_cases.glossary import terms_of
-from service.use_cases.memory import segments_of
+from service.use_cases.terms import segments_of, terms_of
 
 _POSITION = re.compile(r"0|[1-9][0-9]*")
 

@@ -28,9 +28,9 @@ class Session:
     window: int
     ttl_seconds: int
     glossary: str = ""
-    """The glossary, as written by `service.use_cases.glossary`."""
+    """The glossary, as written by `service.use_cases.terms`."""
     memory: str = ""
-    """The translation memory, as written by `service.use_cases.memory`."""
+    """The translation memory, as written by `service.use_cases.terms`."""
     beam_size: int | None = None
     """How many hypotheses the search keeps; None for the model's own default."""
     alternatives: int = 0

@@ -67,7 +67,7 @@ class KeptFile:
     source_lang: str
     target_lang: str
     glossary: str = ""
-    """The glossary, as written by `service.use_cases.glossary`."""
+    """The glossary, as written by `service.use_cases.terms`."""
     model: str | None = None
     strategy: Strategy = "direct"
     beam_size: int | None = None

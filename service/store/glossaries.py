@@ -36,7 +36,7 @@ class KeptGlossary:
 
 
 Terms = dict[str, str]
-"""The terms of each language pair, by its name, as written by `service.use_cases.glossary`."""
+"""The terms of each language pair, by its name, as written by `service.use_cases.terms`."""
 _KEPT = TypeAdapter(KeptGlossary)
 
 

@@ -19,7 +19,7 @@ from service.texts.reading import ReadText
 from service.texts.term_lines import rows_of_tsv, validated
 from service.use_cases.known import Finder
 from service.use_cases.limits import check_segments
-from service.use_cases.memory import stored_memory, written
+from service.use_cases.terms import stored_memory, written
 
 _SEGMENTS: Final = TypeAdapter(MemorySegments)
 _MEMBER: Final = "memory"

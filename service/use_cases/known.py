@@ -9,7 +9,7 @@ from models.text.memory import Segment, TranslationMemory
 from service.schemas.documents import DocumentRequest
 from service.segmentation.splitting import parts
 from service.threads import in_thread_if_long
-from service.use_cases.glossary import glossary_of, written
+from service.use_cases.terms import glossary_of, written
 
 Finder = Callable[[str], str | None]
 """Returns the translation of a sentence; None if it is not known."""

@@ -29,9 +29,8 @@ from service.segmentation.splitting import parts
 from service.store.context_store import ContextStore
 from service.store.document import Answer, Appended, DocumentKey, Entry, Lease, Session
 from service.use_cases.alternatives import options, others
-from service.use_cases.glossary import glossary_of
-from service.use_cases.memory import session_memory
 from service.use_cases.model_changes import Models
+from service.use_cases.terms import glossary_of, session_memory
 
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5
 

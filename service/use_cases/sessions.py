@@ -19,12 +19,12 @@ from service.settings import Settings
 from service.store.context_store import ContextStore
 from service.store.document import Appended, DocumentKey, Entry, Lease, Session, State
 from service.telemetry.metrics import Metrics
-from service.use_cases import glossary, memory
 from service.use_cases.alternatives import as_sent
 from service.use_cases.idempotency import id_of
 from service.use_cases.limits import check_length, check_session_memory, check_terms
 from service.use_cases.model_changes import Models
 from service.use_cases.sentences import Sentences
+from service.use_cases.terms import written
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class Sessions:
             request.target_lang,
             model.window,
             ttl,
-            glossary.written(request.glossary),
-            memory.written(request.memory),
+            written(request.glossary),
+            written(request.memory),
             request.beam_size,
             request.alternatives,
             self._new_id(),
@@ -222,7 +222,7 @@ def _asked_for(found: Session, request: SessionRequest) -> bool:
         (found.source_lang, found.target_lang) == (request.source_lang, request.target_lang)
         and request.model in (None, found.model)
         and request.ttl_seconds in (None, found.ttl_seconds)
-        and glossary.written(request.glossary) == found.glossary
-        and memory.written(request.memory) == found.memory
+        and written(request.glossary) == found.glossary
+        and written(request.memory) == found.memory
         and (request.beam_size, request.alternatives) == (found.beam_size, found.alternatives)
     )
