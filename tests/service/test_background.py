@@ -2,8 +2,6 @@
 
 import asyncio
 
-import pytest
-
 from service.background import in_background
 
 
@@ -23,7 +21,7 @@ async def _raise_beside_two(said: list[str]) -> None:
 
 
 async def test_work_ends_with_its_block() -> None:
-    """All work begins in the block, and has ended after it, even if that raises."""
+    """All work begins in the block, and has ended after it."""
     said: list[str] = []
     with pytest.raises(KeyError):
         await _raise_beside_two(said)
