@@ -1,7 +1,6 @@
 """Detect the source language of texts, among the served ones, for clients that do not specify it."""
 
 import asyncio
-import html
 import math
 import re
 import threading
@@ -12,9 +11,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from models.text.spacing import primary
-from models.text.words import ENTITY
 from service.errors import InvalidInputError
 from service.inference.catalogue import Model, ranges
+from service.texts.tags import without_entities
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -25,8 +24,6 @@ _NO_TEXT: Final = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|<[a-z!/?][^<>]*(?:>|\Z)", re.DOTALL | re.IGNORECASE
 )
 """Tags, and content that no page shows: they are in no language, however English they look."""
-_ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
-"""No longer ones: Python refuses to read a number of thousands of digits."""
 _LOADING: Final = threading.Lock()
 _OTHER_NAMES: Final = {"fil": "tl", "nb": "no"}
 """Language codes that the identifier knows under another code."""
@@ -90,15 +87,11 @@ def _beginning(texts: Sequence[str]) -> str:
     """Return the beginning of the texts in normal letters (NFKC): Japanese may be written in half-width ones."""
     read, room = list[str](), _READ_CHARACTERS
     for text in texts:
-        read.append(_ENTITY.sub(_character, _NO_TEXT.sub(" ", text))[:room])
+        read.append(without_entities(_NO_TEXT.sub(" ", text))[:room])
         room -= len(read[-1])
         if not room:
             break
     return unicodedata.normalize("NFKC", "\n".join(read))
-
-
-def _character(entity: re.Match[str]) -> str:
-    return html.unescape(entity[0])
 
 
 def _named(language: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from models.text.spacing import gap_of, in_place_of_line_break
 from models.text.words import ENTITY, has_words
 from service.segmentation.splitting import Segmented
-from service.texts.tags import Kind, Token, html_tokens, xml_tokens
+from service.texts.tags import ENTITIES, Kind, Token, html_tokens, xml_tokens
 
 _BLOCK: Final = re.compile(
     "address|article|aside|blockquote|body|br|button|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset"
@@ -24,7 +24,6 @@ _BLOCK: Final = re.compile(
 _ATTRIBUTE: Final = "n"
 _LINES: Final = {(kind, name): by for kind, by in ((Kind.OPENS, 1), (Kind.CLOSES, -1)) for name in ("pre", "textarea")}
 """The tags that begin and end elements in which line breaks are significant."""
-_ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 _NAME: Final = re.compile(r"[a-z][a-z0-9:-]*")
 _OLD_ENTITIES: Final = "|".join(name for name in html.entities.html5 if not name.endswith(";"))
 _BARE: Final = {
@@ -185,7 +184,7 @@ class _Numbering:
 
     def read(self, token: Token) -> str:
         if token.kind is Kind.TEXT:
-            return _ENTITY.sub(_letters, token.raw)
+            return ENTITIES.sub(_letters, token.raw)
         name = {Kind.APART: "wbr", Kind.IGNORED: "x"}.get(token.kind) or self._name(token.name)
         closes, alone = token.kind is Kind.CLOSES, token.kind not in {Kind.OPENS, Kind.CLOSES}
         self.tags.append(token.raw)

@@ -58,7 +58,7 @@ _REFERS: Final = re.compile("(?:end|foot)note|noteref|_edn|_ftn", re.IGNORECASE)
 """What the tag of a link to a note says, if it is not raised."""
 _LONGEST_NOTE: Final = 16
 """The most tokens of such a link."""
-_ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
+ENTITIES: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 """No longer ones: Python refuses to read a number of thousands of digits."""
 _OF_PROGRAMS: Final = frozenset(("code", "kbd", "math", "samp", "svg", "tt", "var"))
 
@@ -108,6 +108,11 @@ def xml_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
     """
     _check_well_formed(text)
     return list(_without_ignored(list(_tokens(text, _XML)), ignored, html=False))
+
+
+def without_entities(text: str) -> str:
+    """Return a text with the characters that its entities stand for."""
+    return ENTITIES.sub(lambda entity: unescape(entity[0]), text)
 
 
 def _check_well_formed(text: str) -> None:
@@ -240,12 +245,8 @@ def _end_of_note(tokens: Sequence[Token], place: int) -> int | None:
     inside = tokens[place:end]
     names = {token.name for token in inside}
     is_link = names >= _OF_NOTES or (first.name == "a" and any(_REFERS.search(token.raw) for token in inside))
-    said = _ENTITY.sub(_character, "".join(token.raw for token in inside if token.kind is Kind.TEXT))
+    said = without_entities("".join(token.raw for token in inside if token.kind is Kind.TEXT))
     return end if is_link and names <= _IN_NOTES and _NOTE.fullmatch(said) else None
-
-
-def _character(entity: re.Match[str]) -> str:
-    return unescape(entity[0])
 
 
 def _says_no(token: Token) -> bool:
