@@ -18,7 +18,7 @@ from lxml import etree
 from models.text.memory_files import syntax_error
 from service.errors import InvalidInputError
 from service.files.messages import Page
-from service.files.packed import opened, read_parts, with_parts
+from service.files.packed import opened, read_part, read_parts, with_parts
 from service.files.xml_text import Element
 from service.texts.tagged import Markup
 
@@ -81,8 +81,7 @@ def _texts(archive: ZipFile) -> Iterator[_Text]:
     for name, page in _pages(archive).items():
         yield _Text(name, page)
     book = _book(archive)
-    ((_, content),) = read_parts(archive, [archive.getinfo(book)])
-    listed = _text_of(book, content)
+    listed = _text_of(book, read_part(archive, book))
     if title := _TITLE.search(listed):
         begin, end = title.span("words")
         yield _Text(book, title["words"], listed[:begin], listed[end:])
@@ -153,8 +152,7 @@ def _name(book: str, address: str) -> str:
 def _list(archive: ZipFile, name: str) -> Element:
     if name not in archive.namelist():
         raise InvalidInputError(f"file: is not a valid {_SUFFIX}: it does not list its pages")
-    ((_, content),) = read_parts(archive, [archive.getinfo(name)])
-    return _tree(name, content)
+    return _tree(name, read_part(archive, name))
 
 
 def _tree(name: str, content: bytes) -> Element:

@@ -68,6 +68,12 @@ def read_parts(archive: ZipFile, parts: Sequence[ZipInfo]) -> Iterator[tuple[str
         yield info.filename, content
 
 
+def read_part(archive: ZipFile, name: str) -> bytes:
+    """Return the content of one part that people read; see `read_parts`."""
+    ((_, content),) = read_parts(archive, [archive.getinfo(name)])
+    return content
+
+
 def check_excerpts(excerpts: Iterable[bytes]) -> None:
     """Refuse excerpts of large parts if together they exceed the limits for whole parts.
 

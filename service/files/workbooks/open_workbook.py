@@ -15,7 +15,7 @@ from service.files.office.dialects import check_looks
 from service.files.office.open_document import OFFICE, OPEN_DOCUMENT, PARAGRAPHS, into_runs, out_of_runs
 from service.files.office.paragraph import Paragraph
 from service.files.office.parts import parsed, written
-from service.files.packed import opened, read_parts, with_parts
+from service.files.packed import opened, read_part, with_parts
 from service.files.workbooks.cell_texts import is_text, words_of
 from service.files.workbooks.references import References, normal
 from service.files.xml_text import Element
@@ -80,8 +80,7 @@ class _Workbook:
     """A workbook, with all texts that are translated."""
 
     def __init__(self, archive: ZipFile) -> None:
-        ((name, content),) = read_parts(archive, [archive.getinfo(_CONTENT)])
-        self._root = parsed(name, content, SUFFIX)
+        self._root = parsed(_CONTENT, read_part(archive, _CONTENT), SUFFIX)
         self._references = _references(self._root)
         are_cells = dict(_translated(self._root, self._references))
         into_runs(self._root, are_cells)

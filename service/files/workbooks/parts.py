@@ -6,7 +6,7 @@ from zipfile import ZipFile
 
 from service.errors import InvalidInputError
 from service.files.office.parts import KEY, Relations, parsed
-from service.files.packed import read_parts, unpacked
+from service.files.packed import read_part, read_parts, unpacked
 from service.files.workbooks.cells import S
 
 SUFFIX: Final = ".xlsx"
@@ -34,8 +34,7 @@ class WorkbookParts:
         self._archive = archive
         self._room = _MOST_TAGS
         self._relations = Relations(archive, SUFFIX)
-        ((_, content),) = read_parts(archive, [archive.getinfo(MAIN)])
-        self.main = parsed(MAIN, content, SUFFIX)
+        self.main = parsed(MAIN, read_part(archive, MAIN), SUFFIX)
         own = list(self._relations.of(MAIN))
         names = {each.key: each.name for each in own if each.kind.endswith("sheet")}
         listed = [names.get(sheet.get(KEY, "")) for sheet in self.main.iterfind(f"{S}sheets/{S}sheet")]
