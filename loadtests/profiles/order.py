@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from loadtests.documents import Documents
 from loadtests.outcomes import Outcome
-from loadtests.profiles.marked import Marked, marked_documents, misplaced
+from loadtests.profiles.marked import marked_documents, misplaced
 from loadtests.report.plots import all_plots
 from loadtests.report.report import Check, Report
 from loadtests.report.verdicts import OUTAGE, Budget, figures, judge, struck
@@ -95,13 +96,13 @@ def everything(found: int, total: int) -> Check:
     return Check("every sentence is answered", found == total, f"{found} of {total}")
 
 
-def isolated(record: Sequence[Recorded], documents: Marked, window: ContextWindow) -> Check:
+def isolated(record: Sequence[Recorded], documents: Documents, window: ContextWindow) -> Check:
     """Check that each request reached its worker with its own document's context, and with all of it."""
     wrong = misplaced(documents, record, window)
     found = "; ".join([f"{len(wrong)} of {len(record)} are not", *wrong[:3]])
     return Check("each request reached its worker with its own document's context", not wrong, found)
 
 
-def translated_again(record: Sequence[Recorded], documents: Marked) -> int:
+def translated_again(record: Sequence[Recorded], documents: Documents) -> int:
     """Count translations beyond the two that each sentence needs: in the quiet run and in its session."""
     return len(record) - 2 * sum(map(len, documents))
