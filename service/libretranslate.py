@@ -58,7 +58,7 @@ class LibreRequest(Body):
     @property
     def is_in_target(self) -> bool:
         """Whether source and target language are the same, so that the texts are returned as they are."""
-        return self.source is not None and self.source.lower() == self.target.lower()
+        return self.source == self.target
 
 
 class DetectRequest(Body):

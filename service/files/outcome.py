@@ -50,8 +50,7 @@ def check_done(state: FileState) -> None:
         FileNotReadyError: it is not translated yet.
         FileFailedError: it could not be translated.
     """
-    if state.status == "error":
-        problem = problems.read(state.problem)
+    if (problem := problem_of(state)) is not None:
         raise FileFailedError(problem.detail, problem=problem.model_dump())
     if state.status != "done":
         raise FileNotReadyError

@@ -1,6 +1,5 @@
 """Which release this is."""
 
-import platform
 from importlib.metadata import PackageNotFoundError, version
 
 
@@ -10,8 +9,3 @@ def release() -> str:
         return version("antecedent")
     except PackageNotFoundError:
         return "unknown"
-
-
-def python() -> str:
-    """Return the version of Python."""
-    return platform.python_version()

@@ -1,11 +1,12 @@
 """Prometheus metrics, in a registry of their own. Labels come from fixed sets: no text, id or key of a user."""
 
+import platform
 from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 from prometheus_client.exposition import generate_latest
 
-from service.telemetry import build
+from service.telemetry.build import release
 from service.telemetry.worker_metrics import WorkerCollector, Workers
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -80,7 +81,7 @@ class Metrics:
         self.redis_restarts = self._counter("redis_restarts", "Restarts of the service's own Redis.")
         ProcessCollector(registry=self.registry)
         Info("antecedent_build", "The running release.", registry=self.registry).info(
-            {"version": build.release(), "python": build.python()}
+            {"version": release(), "python": platform.python_version()}
         )
 
     def watch_workers(self, workers: Callable[[], Iterable[Workers]]) -> None:
