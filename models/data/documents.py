@@ -6,6 +6,7 @@ line (in both files at the same place) after each document. Knows nothing of tok
 
 import gzip
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,6 @@ MAX_CHARACTERS = 4096
 PIECE_SENTENCES = 512
 """Sentences worked on at a time, in whole documents: enough for full batches, few enough to show progress."""
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _PACKED: Final = {
     b"\x1f\x8b": "gzip",
     b"BZh9": "bzip2",
@@ -197,7 +197,7 @@ def read_lines(path: Path) -> list[bytes]:
         raise DataError(f"cannot be read: {error}", path) from None
     require_unpacked(path, content)
     lines = content.split(b"\n")
-    lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
+    lines[0] = lines[0].removeprefix(BOM_UTF8)
     if not lines[-1]:
         lines.pop()
     return lines

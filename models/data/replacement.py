@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
 from models.data.documents import Sentence, Window
-from models.data.tokenizer import SPECIAL_PIECES, TARGET_LANGUAGE, Tokenizer
+from models.data.tokenizer import SPACE, SPECIAL_PIECES, TARGET_LANGUAGE, Tokenizer
 from models.errors import ConfigError, DataError
 
 ContextKind = Literal["real", "none", "empty", "random", "fixed", "shuffled"]
 
 _NO_TEXT: Final = re.compile(rf"<0x[0-9A-F]{{2}}>|{TARGET_LANGUAGE.pattern}")
-_SPACE: Final = "\u2581"
-"""SentencePiece's symbol for a space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +160,9 @@ def _random_text(pieces: Sequence[str], characters: int, chooser: random.Random)
     while length < characters:
         drawn.append(chooser.choice(pieces))
         length += len(drawn[-1])
-    return "".join(drawn).replace(_SPACE, " ").strip()
+    return "".join(drawn).replace(SPACE, " ").strip()
 
 
 def _text_pieces(pieces: Sequence[str]) -> tuple[str, ...]:
     text = pieces[len(SPECIAL_PIECES) :]
-    return tuple(piece for piece in text if piece != _SPACE and not _NO_TEXT.fullmatch(piece))
+    return tuple(piece for piece in text if piece != SPACE and not _NO_TEXT.fullmatch(piece))

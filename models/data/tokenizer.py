@@ -27,6 +27,8 @@ BOS: Final = 1
 EOS: Final = 2
 UNK: Final = 3
 SPECIAL_PIECES: Final = ("<pad>", "<s>", "</s>", "<unk>")
+SPACE: Final = "\u2581"
+"""What stands for a space in pieces: ▁."""
 TARGET_LANGUAGE: Final = re.compile(r">>[^<>]+<<")
 """The piece that tells which of several languages a source is to be translated into."""
 

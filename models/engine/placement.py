@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import torch
 
-from models.data.tokenizer import UNK, Tokenizer, with_whole_vowels
+from models.data.tokenizer import SPACE, UNK, Tokenizer, with_whole_vowels
 from models.engine.batching import want_of_memory
 from models.engine.candidates import Reading
 from models.engine.spans import (
@@ -51,7 +51,7 @@ _SURE: Final = 4.0
 """How far, in nats, the first of these must be ahead of the second for exact scores to be unnecessary."""
 _SOURCE_QUOTES: Final = ("“", "”")
 _QUOTES: Final = {" ": ('"', '"'), "": ("「", "」")}
-_QUOTE_PIECES: Final = {" ": ('▁"', '"'), "": ("「", "」")}
+_QUOTE_PIECES: Final = {" ": (f'{SPACE}"', '"'), "": ("「", "」")}
 """The quotation marks of a translation, by what its language has between sentences."""
 _WORD: Final = re.compile(r"\w")
 _BEGIN: Final = re.compile(r"(?<!\w)(?=\w)")
@@ -138,7 +138,7 @@ class Placement:
         for token in self.tokenizer.encode_target(self.target_spelling.of(text).text):
             parts = [vocabulary.piece_to_id(part) for part in _BETWEEN_SCRIPTS.split(vocabulary.id_to_piece(token))]
             tokens += [token] if UNK in parts else parts
-        pieces = [with_whole_vowels(vocabulary.id_to_piece(token)).replace("▁", " ") for token in tokens]
+        pieces = [with_whole_vowels(vocabulary.id_to_piece(token)).replace(SPACE, " ") for token in tokens]
         starts = [at - 1 for at in accumulate(map(len, pieces), initial=0)]  # a space is before the first
         if "".join(pieces).removeprefix(" ") != as_half_width(text):
             starts, pieces, tokens = list(range(len(text) + 1)), list(text), []

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from models.bundle.manifest import Manifest
 from models.data.documents import Sentence
-from models.data.tokenizer import SPECIAL_PIECES, Tokenizer
+from models.data.tokenizer import SPACE, SPECIAL_PIECES, Tokenizer
 from models.engine.requests import Options, Strategy, Translation, TranslationRequest
 from models.errors import SelfTestError
 
@@ -25,7 +25,6 @@ DIVERGED: Final = 1.0
 """The same between translations that differ because rounding decided a word, which changes all that follows."""
 _LENGTHS: Final = (3, 7, 5)
 """Number of pieces of each probe; all different, so that all but one are padded in a batch."""
-_WORD_BOUNDARY: Final = "\u2581"
 
 
 class Tested(Protocol):
@@ -77,11 +76,11 @@ def probes(tokenizer: Tokenizer) -> list[TranslationRequest]:
 def _texts(pieces: Sequence[str]) -> list[str]:
     """Make texts of pieces from all over a vocabulary, without the special ones; only of letters, if it has any."""
     usable = pieces[len(SPECIAL_PIECES) :]
-    words = [piece for piece in usable if piece.strip(_WORD_BOUNDARY).isalpha()] or usable
+    words = [piece for piece in usable if piece.strip(SPACE).isalpha()] or usable
     needed = sum(_LENGTHS)
     drawn = iter([words[position * len(words) // needed] for position in range(needed)])
     joined = ["".join(next(drawn) for _ in range(length)) for length in _LENGTHS]
-    return [text.replace(_WORD_BOUNDARY, " ").strip() for text in joined]
+    return [text.replace(SPACE, " ").strip() for text in joined]
 
 
 def _translate(runtime: Tested, requests: Sequence[TranslationRequest], strategy: Strategy) -> list[Translation]:

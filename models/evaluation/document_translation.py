@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Protocol
 
 from models.config import ContextWindow
-from models.data.documents import Document, Sentence, Window
+from models.data.documents import PIECE_SENTENCES, Document, Sentence, Window
 from models.data.replacement import REAL, Replacement
 
 
@@ -120,7 +120,7 @@ class Piecewise:
     translator: Translator
     done: Callable[[int], object]
     """Called with the number of sentences after each call of the translator."""
-    size: int = 512
+    size: int = PIECE_SENTENCES
 
     @property
     def reads_target(self) -> bool:
