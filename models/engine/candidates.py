@@ -59,9 +59,7 @@ def _score_beside(
     most = max(map(len, candidates))
     rows = [tokens for each in candidates for tokens in (*each, *[()] * (most - len(each)))]
     places = len(model.backbone.positions)
-    target = pad([[BOS, *tokens, EOS][: places + 1] for tokens in rows]).to(
-        model.backbone.positions.device
-    )  # (R, T + 1)
+    target = pad([[BOS, *tokens, EOS][: places + 1] for tokens in rows]).to(model.device)  # (R, T + 1)
     hidden = model.decode(target[:, :-1], state)
     expected = target[:, 1:]
     lengths = [min(len(tokens) + 1, places) for tokens in rows]

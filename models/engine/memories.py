@@ -58,7 +58,7 @@ class Memories:
         """Read translations with `model`, and keep at most `limit` bytes of memories; `free` as for `in_batches`."""
         self._model = model
         self._free = free
-        self._device = next(model.parameters()).device
+        self._device = model.device
         self.kept: Final[Recent[bytes, Memory]] = Recent(limit)
         """The kept memories, by what they depend on."""
 

@@ -97,7 +97,7 @@ class TorchEngine:
         """
         self.model = model
         self._decoder = decoder or decoder_of(model)
-        self._device = next(model.parameters()).device
+        self._device = model.device
         self._budget = TokenBudget(batch_tokens(self._device))
         kept = memories or Memories(model, free=self._decoder.free)
         self._memories = kept if model.architecture.recurrent else None

@@ -30,8 +30,7 @@ class ModelDecoder:
     @property
     def stride(self) -> int:
         """Steps between checks of what was found."""
-        on_cpu = self.model.backbone.positions.device.type == "cpu"
-        return 1 if on_cpu or self.model.architecture.recurrent else STRIDE
+        return 1 if self.model.device.type == "cpu" or self.model.architecture.recurrent else STRIDE
 
     def start(self, batch: Batch) -> State:
         """Encode a batch with its context and prepare decoding."""

@@ -75,6 +75,11 @@ class TranslationModel(nn.Module):
         self.step: Step | None = None
         """Takes a decoding step in inference, if the modules are not called one by one."""
 
+    @property
+    def device(self) -> torch.device:
+        """The device that it is on."""
+        return self.backbone.positions.device
+
     def start(self, batch: Batch, *, cached: bool) -> State:
         """Encode a batch, with its context, and prepare decoding (see `Transformer.start`)."""
         return self.begin(batch, *self.encode(batch), cached=cached)

@@ -68,7 +68,7 @@ def read_passage(runtime: Runtime, document: Document) -> Passage:
     corpus = TokenizedCorpus([document], runtime.tokenizer, runtime.manifest.backbone.max_length)
     reader = model.architecture
     examples = [reader.select(corpus.example(int(index), reader)) for index in corpus.usable]
-    batch = corpus.batch(corpus.usable, reader).to(next(model.parameters()).device)
+    batch = corpus.batch(corpus.usable, reader).to(model.device)
     return Passage(model, document, corpus.usable.tolist(), examples, batch)
 
 

@@ -35,10 +35,9 @@ MakeCandidate = Callable[[TranslationModel], Candidate]
 @torch.inference_mode()
 def mean_loss(model: TranslationModel, corpus: TokenizedCorpus) -> float:
     """Return the cross-entropy per target token, in nats and without label smoothing, with the real context."""
-    device = next(model.parameters()).device
     total, tokens = 0.0, 0
     for indices in corpus.plan(model.architecture, BUDGET, seed=0, epoch=0):
-        batch = corpus.batch(indices, model.architecture).to(device)
+        batch = corpus.batch(indices, model.architecture).to(model.device)
         total += token_losses(model, batch).sum().item()
         tokens += count_tokens(batch)[0]
     return total / tokens

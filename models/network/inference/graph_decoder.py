@@ -28,7 +28,7 @@ class GraphDecoder(ModelDecoder):
         """
         super().__init__(model)
         self._plain = ModelDecoder(model)  # its steps are captured: frames holding `self` would outlive it
-        self._device = model.backbone.positions.device
+        self._device = model.device
         self._chooses = self._device.type == "cpu" or has_fused_kernels(self._device)
         limit = frame_bytes(self._device)
         self._steps = Capturing(capture or CudaGraphs(self._device), "decoding goes on")
@@ -94,4 +94,4 @@ class GraphDecoder(ModelDecoder):
 
 def decoder_of(model: TranslationModel) -> ModelDecoder:
     """Return the decoder for a model in evaluation mode: on a GPU one with captured steps."""
-    return GraphDecoder(model) if model.backbone.positions.is_cuda else ModelDecoder(model)
+    return GraphDecoder(model) if model.device.type == "cuda" else ModelDecoder(model)
