@@ -93,9 +93,9 @@ class PartTranslator:
             raise BundleError(
                 f"{settings.bundle}: the bundle on this node is not the same as where the job was started"
             )
-        self._settings = settings
-        self._glossary = Glossary(settings.terms)
-        self._memory = TranslationMemory(settings.segments)
+        glossary, memory = Glossary(settings.terms), TranslationMemory(settings.segments)
+        self._translator = WindowTranslator(self._runtime, settings.options, glossary, memory)
+        self._replacement = settings.replacement
         self._begin = begin
         self._runtime.check(TranslationRequest("."), settings.options)
 
@@ -114,18 +114,17 @@ class PartTranslator:
 
     def _translated(self, lines: Sequence[str]) -> Iterator[str]:
         documents = [Document(tuple(map(Sentence, group))) for full, group in groupby(lines, bool) if full]
-        translator = WindowTranslator(self._runtime, self._settings.options, self._glossary, self._memory)
-        window, replacement = self._runtime.manifest.window, self._settings.replacement
-        translations = iter(translate_documents(translator, documents, window, replacement=replacement))
+        window = self._runtime.manifest.window
+        translations = iter(translate_documents(self._translator, documents, window, replacement=self._replacement))
         for line in lines:
             yield (next(translations).text or line) if line else ""  # as `translate_file` does
 
     def _refused(self, lines: Sequence[str], first: int) -> Iterator[str]:
         for number, line in enumerate(lines, first):
-            if self._memory.find(line) is not None:
+            if self._translator.memory.find(line) is not None:
                 continue
             try:
-                self._runtime.check(TranslationRequest(line), self._settings.options)
+                self._runtime.check(TranslationRequest(line), self._translator.options)
             except RequestError as error:
                 yield f"{number}: {error}"
 
