@@ -29,6 +29,9 @@ _BRACKETED = re.compile(r"\s*(?:（[^（）]*[。．！？]）|\((?:(?=[^()]*\s)
 """A sentence in brackets, which the library attaches to the next one; but not (U.S.), which is one word."""
 _WITHIN_WORD = re.compile(r"[/\\,;:]|[A-Z]{2,}(?![a-z])|[A-Z][a-z0-9]*+(?:[A-Z]\w*+|\()", re.ASCII)
 """What continues a word right after a full stop: a/../b, System.IO, Console.WriteLine; but not I said so.He went."""
+_NAME_BEGUN = re.compile(r"[A-Za-z_]\w+\.[A-Za-z_]\w+\.$", re.ASCII)
+_NAME_GOES_ON = re.compile(r"[A-Za-z]\w*+", re.ASCII)
+"""Names of programs with several full stops, or in Japanese and Chinese: java.util.List; pathlib.Pathを使う。"""
 _WORD_BEGUN = re.compile(r"(?:^|[\s*\"'“‘«„(\[/]|(?<![0-9])%[-*0-9]*+)\.{1,2}$")
 """A full stop with nothing before it, as in .NET, ./a, ../a, *.* or %.*s, ends no sentence."""
 _SIGN_QUOTED = re.compile(r"(?:^|[\s(])[\"'“‘«„][.!?…]{1,3}[\"'”’»“]\s*$")
@@ -164,13 +167,14 @@ class Boundaries:
 
     def _goes_on(self, before: str, piece: str) -> bool:
         """Return whether `piece` continues the sentence before it, which the library has split."""
-        end = before[-24:]  # enough for every rule, and keeps the time linear
+        end = before[-48:]  # enough for every rule, and keeps the time linear
         attributed = _ATTRIBUTION.match(piece)
         return bool(
             _CLOSING.fullmatch(piece)
             or _ENUMERATOR.fullmatch(before)
             or (piece[0] == "-" and not before[-1].isspace())  # J.-C.
             or (before[-1] == "." and (_WITHIN_WORD.match(piece) or _WORD_BEGUN.search(end)))
+            or (before[-1] == "." and self._is_name(end, piece))
             or _SIGN_QUOTED.search(end)
             or (self._japanese and before.endswith(("」", "』", "！", "？")) and _PARTICLE.match(piece))
             or (self._korean and _KOREAN_QUOTE.match(end + piece[:4], len(end.rstrip()) - 1))
@@ -181,6 +185,14 @@ class Boundaries:
             or (self._english and _ZONE.match(piece) and _HALF_OF_DAY.search(end))
             or (self._unfinished and self._unfinished.search(end))
         )
+
+    def _is_name(self, end: str, piece: str) -> bool:
+        """Return whether a full stop with no white space around it is within a name such as `java.util.List`."""
+        goes_on = _NAME_GOES_ON.match(piece)
+        if goes_on is None or not (end[-2:-1].isascii() and end[-2:-1].isalnum()):
+            return False
+        is_part_alone = piece[goes_on.end() :] == "."  # Collections. of System.Collections.Generic
+        return self._without_spaces or is_part_alone or _NAME_BEGUN.search(end) is not None
 
 
 def split_as_read(text: str, split: Callable[[str], Iterable[str]]) -> list[str]:

@@ -84,6 +84,8 @@ def sentences(line: str, language: str, longest: int = 100) -> list[str]:
         ("en", "Field '%.*s' has %-5.*f of it. |It is up 5%. |Done."),
         ("en", "Look in './Lib', a/../B and ./C; then cd ..; ls. |I said so.|He went. |Done."),
         ("ja", "ASP.NETと.NETを使う。|System.IOも使う。"),
+        ("en", "A java.util.Map.Entry is one. |Use System.Collections.Generic.List. |I went to Kyoto.|He stayed."),
+        ("ja", "pathlib.Pathを使う。|これはMath.Maxです.|Pathです。"),
         ("en", "We met Ms. Lee and Mx. Hill at 7 p.m. ET on 3 May. |At 5 p.m. |He left."),
         ("en", "No. |I will not. |It is no. 5, in No. XII. |Mm. |He said no. |She left."),
         ("es", "No. |Yo voy. |No. 5."),
