@@ -8,9 +8,18 @@ const CHOSEN = "antecedent.model";
 const names = new Intl.DisplayNames("en", { type: "language" });
 let models = [];
 
-/** Store the choice with the tab: when a browser restores a page, it restores the text, but not the languages. */
-export function install() {
-  pairs.addEventListener("change", () => sessionStorage.setItem(CHOSEN, pairs.value));
+/**
+ * Store the choice with the tab: when a browser restores a page, it restores the text, but not the languages.
+ * A model that can still be chosen stays chosen unless `mayChange` allows another one.
+ */
+export function install(mayChange) {
+  pairs.addEventListener("change", (change) => {
+    const former = sessionStorage.getItem(CHOSEN);
+    if (models.some(({ name }) => name === former) && !mayChange()) {
+      pairs.value = former;
+      change.stopImmediatePropagation();
+    } else sessionStorage.setItem(CHOSEN, pairs.value);
+  });
 }
 
 /** Read which models there are; the chosen one stays chosen if it still exists. */

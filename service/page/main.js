@@ -23,7 +23,8 @@ tabs.forEach((tab) => tab.addEventListener("keydown", move));
 choice.onModel(({ name, licence, attribution }) => {
   credit.textContent = [`Model ${name}`, licence, attribution].filter(Boolean).join(" · ");
 });
-[choice, text, files, session].forEach((part) => part.install());
+choice.install(session.mayForget);
+[text, files, session].forEach((part) => part.install());
 attempt(read);
 
 function askForKey() {

@@ -16,7 +16,8 @@ export function install() {
     submission.preventDefault();
     if (input.value.trim()) attempt(say);
   });
-  panel.querySelector(".new").addEventListener("click", () => attempt(forget));
+  panel.querySelector(".new").addEventListener("click", () => mayForget() && attempt(forget));
+  addEventListener("beforeunload", (leaving) => rows.hasChildNodes() && leaving.preventDefault());
   document.addEventListener("mousedown", hold, true);
   document.addEventListener("mouseup", letGo);
   let isFirst = true; // it comes with the models, for which a sentence that was sent at once is waiting, too
@@ -140,6 +141,11 @@ function isComposing({ isComposing, keyCode }) {
 /** What somebody has written, on one line: in `textContent`, pasted lines may have nothing between them. */
 function written(target) {
   return target.innerText.trim().replace(/\s*\n\s*/g, " ");
+}
+
+/** Ask before translations and corrections are deleted that are nowhere else. */
+export function mayForget() {
+  return !rows.hasChildNodes() || confirm("The document under “Sentence by sentence” will be deleted. Continue?");
 }
 
 async function forget() {

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, FilePayload, Locator, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, FilePayload, Locator, Page, Route, expect, sync_playwright
 
 from tests.support.roots import fresh_database, make_key
 from tests.support.servers import ROOT, RedisServer, Replica, Replicas, bundle, eventually, free_port
@@ -622,6 +622,7 @@ def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
     targets.first.press("Enter")
     say(page, "two.")
     expect(targets).to_have_text(["Eins.", "TWO. [one.=Eins.]"])
+    page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="New document").click()
     say(page, "three.")
     expect(targets).to_have_text(["THREE."])
@@ -668,6 +669,29 @@ def test_another_translation_of_a_sentence_is_chosen(page: Page, replica: Replic
     page.keyboard.press("Enter")
     say(page, "three.")
     expect(target).to_have_text(["ONE.", "TWO. [one.=ONE. 3]", "THREE. [one.=ONE. | two.=TWO.]"])
+
+
+def test_document_that_grows_is_not_deleted_by_mistake(page: Page, replica: Replica) -> None:
+    """People are asked before a new document, other languages or another page takes its place."""
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    page.goto(replica.url)
+    page.get_by_label("Languages").select_option(label="French → German")
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "one.")
+    expect(page.locator("#session .target")).to_have_text(["ONE."])
+    page.get_by_role("button", name="New document").click()
+    page.get_by_label("Languages").select_option(label="Japanese → English")
+    expect(page.get_by_label("Languages")).to_have_value("other")
+    page.evaluate("location.reload()")
+    say(page, "two.")
+    expect(page.locator("#session .target")).to_have_text(["ONE.", "TWO. [one.=ONE.]"])
+    assert asked == ["confirm", "confirm", "beforeunload"]
 
 
 def test_correction_is_not_lost(page: Page, replica: Replica) -> None:
