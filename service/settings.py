@@ -74,7 +74,7 @@ class Settings(BaseSettings):
     redis_password_file: Path | None = None
     """File with the password of the URL's user, in place of one in the URL. It is read for each new connection."""
     redis_ca_file: Path | None = None
-    """CA certificates (PEM) for a Redis over TLS. If unset, those of the system apply."""
+    """CA certificates (PEM) for a Redis over TLS, in place of those of the system, which apply if it is unset."""
     redis_certificate_file: Path | None = None
     """Client certificate (PEM), for a Redis that asks for one."""
     redis_key_file: Path | None = None

@@ -2,17 +2,18 @@
 
 import os
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from redis.asyncio import Redis, Sentinel
 from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.connection import SSLConnection
 from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import SentinelConnectionPool
+from redis.asyncio.sentinel import SentinelConnectionPool, SentinelManagedConnection
 from redis.backoff import NoBackoff
 from redis.credentials import CredentialProvider
 from redis.exceptions import AuthenticationError, RedisClusterException, RedisError
@@ -22,6 +23,7 @@ from service.store.address import Account, Address, Kind, parse_address
 from service.store.cluster import Cluster
 
 RedisClient = Redis | Cluster
+_C = TypeVar("_C", Redis, Cluster)
 
 CLIENT_NAME = "antecedent"
 """The name of our connections in `CLIENT LIST`."""
@@ -34,7 +36,7 @@ _UNBOUNDED = 2**31 - 1
 class Security:
     """What the service presents to Redis and requires of it; a file that is not given is not used.
 
-    The password file is read for each new connection, so that a new password needs no restart.
+    The files are read for each new connection, so that a new password or certificate needs no restart.
     """
 
     password_file: Path | None = None
@@ -60,14 +62,14 @@ def connect(url: str, timeout: float, security: Security = NO_SECURITY) -> Redis
     _check(address, security)
     options = _options(timeout) | _tls(address, security) | _credentials(address.account, security.password_file)
     if address.kind is Kind.CLUSTER:
-        return _cluster(address, options)
+        return _trusting(_cluster(address, options))
     if address.kind is Kind.SENTINEL:
         return _behind_sentinel(address, options, timeout, security)
     options |= {"db": address.database, "max_connections": _UNBOUNDED, "retry": _never()}
     if address.kind is Kind.SOCKET:
         return Redis(unix_socket_path=address.path, **options)
     ((host, port),) = address.hosts
-    return Redis(host=host, port=port, **options)
+    return _trusting(Redis(host=host, port=port, **options))
 
 
 def node_name(redis: RedisClient, key: str | None) -> str:
@@ -226,10 +228,43 @@ def _behind_sentinel(address: Address, options: dict[str, Any], timeout: float, 
     sentinels = Sentinel(  # type: ignore[no-untyped-call]
         address.hosts, sentinel_kwargs=_options(each) | _tls(address, security) | account | {"retry": _never()}
     )
+    for sentinel in sentinels.sentinels:
+        _trusting(sentinel)
+    if address.tls:
+        options |= {"connection_class": _TlsToMaster}
     pool = _MasterPool(  # type: ignore[no-untyped-call]
         address.master, sentinels, db=address.database, max_connections=_UNBOUNDED, retry=_never(), **options
     )
     return Redis.from_pool(pool)
+
+
+class _Tls(SSLConnection):
+    """Trusts the authorities that it is given and no others; redis-py would also trust those of the system."""
+
+    def _connection_arguments(self) -> Mapping[str, Any]:
+        asked = self.ssl_context
+        context = ssl.create_default_context(cafile=asked.ca_certs)
+        context.check_hostname = asked.check_hostname
+        if asked.certfile is not None:
+            context.load_cert_chain(asked.certfile, asked.keyfile, password="")
+        asked.context = context
+        return super()._connection_arguments()
+
+
+class _TlsToMaster(SentinelManagedConnection, _Tls):
+    """The same, to the server that the sentinels call the master."""
+
+
+def _trusting(redis: _C) -> _C:
+    """Replace redis-py's way to connect over TLS, if the client has it, by ours."""
+    if isinstance(redis, Redis):
+        if redis.connection_pool.connection_class is SSLConnection:
+            redis.connection_pool.connection_class = _Tls
+    elif redis.connection_kwargs["connection_class"] is SSLConnection:
+        redis.connection_kwargs["connection_class"] = _Tls  # of the nodes that it will find
+        for node in redis.nodes_manager.startup_nodes.values():
+            node.connection_class = _Tls
+    return redis
 
 
 class _MasterPool(SentinelConnectionPool):

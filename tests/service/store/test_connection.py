@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import trustme
 from redis import Redis as Admin
-from redis.exceptions import AuthenticationError
+from redis.asyncio.sentinel import SentinelConnectionPool
+from redis.exceptions import AuthenticationError, RedisClusterException
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from service.errors import SettingsError
@@ -146,6 +147,61 @@ async def test_tls_that_cannot_be_trusted(front: TlsFront, tmp_path: Path, wrong
     assert code_of(raised.value) == reason
 
 
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("rediss://localhost:{}", "CERTIFICATE_VERIFY_FAILED"),
+        ("rediss+cluster://localhost:{}", "CERTIFICATE_VERIFY_FAILED"),
+        ("rediss+sentinel://localhost:{}/mymaster", "MasterNotFoundError"),
+    ],
+)
+async def test_authorities_of_the_system_are_not_trusted_beside_the_given_one(
+    front: TlsFront, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, reason: str
+) -> None:
+    """A certificate is refused if the system trusts its authority, but the operator has named another one."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(_authority(front, tmp_path)))
+    trustme.CA().cert_pem.write_to_path(tmp_path / "ours.pem")
+    security = Security(ca_file=tmp_path / "ours.pem", check_hostname=False)
+    async with connected(url.format(front.port), security) as client:
+        with pytest.raises((RedisConnectionError, RedisClusterException)) as raised:
+            await client.ping()
+    assert code_of(raised.value) == reason
+
+
+async def test_master_is_trusted_as_the_sentinels_are(
+    front: TlsFront, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same applies to the server that the sentinels name."""
+
+    async def found(_pool: SentinelConnectionPool) -> tuple[str, int]:
+        return "localhost", front.port
+
+    monkeypatch.setattr(SentinelConnectionPool, "get_master_address", found)
+    monkeypatch.setenv("SSL_CERT_FILE", str(_authority(front, tmp_path)))
+    trustme.CA().cert_pem.write_to_path(tmp_path / "ours.pem")
+    async with connected(
+        "rediss+sentinel://nowhere.invalid/mymaster", Security(ca_file=tmp_path / "ours.pem")
+    ) as client:
+        with pytest.raises(RedisConnectionError) as raised:
+            await client.ping()
+        assert code_of(raised.value) == "CERTIFICATE_VERIFY_FAILED"
+    async with connected("rediss+sentinel://nowhere.invalid/mymaster", Security(ca_file=tmp_path / "ca.pem")) as client:
+        assert await client.ping()
+
+
+async def test_renewed_certificate_needs_no_restart(redis_server: RedisServer, tmp_path: Path) -> None:
+    """The files are read again for every connection, so that a certificate can be renewed while the service runs."""
+    certificate, key = _certificate(tmp_path, "ours")
+    clients = trustme.CA()
+    with TlsFront(redis_server.port, clients=clients) as front:
+        security = Security(ca_file=_authority(front, tmp_path), certificate_file=certificate, key_file=key)
+        async with connected(f"rediss://localhost:{front.port}", security) as client:
+            with pytest.raises(RedisConnectionError):
+                await client.ping()
+            _certificate(tmp_path, "ours", of=clients)
+            assert await client.ping()
+
+
 async def test_redis_that_is_not_there(tmp_path: Path) -> None:
     """If nothing listens, or the host is unknown, the reason says so."""
     found = {
@@ -203,9 +259,9 @@ async def test_certificate_that_is_not_shown(tmp_path: Path) -> None:
     assert code_of(raised.value) == "TLSV13_ALERT_CERTIFICATE_REQUIRED"
 
 
-def _certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """A certificate and its key."""
-    made, files = trustme.CA().issue_cert(name), (folder / f"{name}.pem", folder / f"{name}.key")
+def _certificate(folder: Path, name: str, *, of: trustme.CA | None = None) -> tuple[Path, Path]:
+    """A certificate and its key, of an authority of its own unless one is given."""
+    made, files = (of or trustme.CA()).issue_cert(name), (folder / f"{name}.pem", folder / f"{name}.key")
     made.cert_chain_pems[0].write_to_path(files[0])
     made.private_key_pem.write_to_path(files[1])
     return files
