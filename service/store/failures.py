@@ -11,6 +11,7 @@ from redis.exceptions import (
     MaxConnectionsError,
     RedisClusterException,
     ResponseError,
+    SlotNotCoveredError,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -120,7 +121,9 @@ def _word(error: BaseException) -> str | None:
         return _CERTIFICATE[error.verify_code]
     if isinstance(error, ssl.SSLError):
         return error.reason or type(error).__name__
-    return type(error).__name__ if isinstance(error, OSError) else getattr(error, "status_code", None)
+    if isinstance(error, OSError | SlotNotCoveredError):
+        return type(error).__name__
+    return getattr(error, "status_code", None)
 
 
 def _refusal(error: ResponseError) -> str:

@@ -8,7 +8,7 @@ import pytest
 import uvloop
 from redis._parsers.base import BaseParser
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import InvalidResponse, RedisClusterException
+from redis.exceptions import InvalidResponse, RedisClusterException, SlotNotCoveredError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from service.store.failures import code_of, is_outage, is_passing, is_silence
@@ -93,6 +93,9 @@ def test_what_lies_behind_is_the_reason() -> None:
     unknown.__cause__ = RedisConnectionError("Error -2 connecting to nowhere")
     unknown.__cause__.__context__ = socket.gaierror()
     assert code_of(unknown) == "gaierror"
+    uncovered = RedisConnectionError("SlotNotCoveredError")
+    uncovered.__cause__ = SlotNotCoveredError("no master has the slot")
+    assert code_of(uncovered) == "SlotNotCoveredError"
     hidden = RedisConnectionError("closed")
     hidden.__context__, hidden.__suppress_context__ = OSError(), True
     assert code_of(hidden) == "ConnectionError"
