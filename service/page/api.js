@@ -22,6 +22,11 @@ export function useKey(key) {
   return true;
 }
 
+/** Whether a key is used, perhaps since before the page was loaded again. */
+export function hasKey() {
+  return sessionStorage.getItem(KEY) !== null;
+}
+
 /** Get an answer from the service. Throws a `Problem` if it refuses; if another key may help, the document also gets an event. */
 export async function ask(path, { headers = {}, ...options } = {}) {
   const key = sessionStorage.getItem(KEY);

@@ -22,6 +22,7 @@ export async function showComparison({ asked, sentences }, signal) {
   table.tHead.hidden = !rows.length;
   table.tBodies[0].replaceChildren(...rows);
   table.hidden = false;
+  table.scrollIntoView({ block: "nearest" });
 }
 
 function row(sentence, alone, { source_lang, target_lang }) {

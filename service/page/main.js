@@ -1,6 +1,6 @@
 /** The page: its parts, the key that they need, and which of them is visible. */
 
-import { useKey } from "./api.js";
+import { hasKey, useKey } from "./api.js";
 import * as choice from "./choice.js";
 import * as files from "./files.js";
 import { attempt } from "./notice.js";
@@ -25,6 +25,7 @@ choice.onModel(({ name, licence, attribution }) => {
 });
 choice.install(session.mayForget);
 [text, files, session].forEach((part) => part.install());
+another.hidden = !hasKey();
 attempt(read);
 
 function askForKey() {
@@ -59,7 +60,8 @@ function choose(tab) {
 }
 
 /** Arrow keys lead from tab to tab, as in the ARIA Authoring Practices. */
-function move({ key: pressed, target }) {
+function move({ key: pressed, target, altKey, ctrlKey, metaKey }) {
+  if (altKey || ctrlKey || metaKey) return; // the browser's own, such as back
   const step = { ArrowRight: 1, ArrowLeft: -1 }[pressed];
   if (!step) return;
   const other = tabs.at((tabs.indexOf(target) + step) % tabs.length);

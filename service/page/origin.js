@@ -22,12 +22,14 @@ export async function showOrigin(passage, sentence, span) {
   const doubt = isUnsure(sentence, passage.asked.model) ? "The model is unsure of it. " : "";
   about.replaceChildren(origin, how, doubt, others);
   about.hidden = false;
+  about.scrollIntoView({ block: "nearest" });
   const texts = await translations(passage, sentence);
   if (!others.isConnected) return; // another sentence was chosen, or this one again
   offerOthers(others, texts, () => span.textContent, (text) => {
     span.textContent = text;
     span.classList.remove("unsure");
   });
+  about.scrollIntoView({ block: "nearest" });
 }
 
 /** The translations of a sentence in its context, beginning with its own. */

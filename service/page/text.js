@@ -18,7 +18,7 @@ let work = new AbortController();
 export function install() {
   translate.addEventListener("click", () => attempt(() => working(show)));
   stop.addEventListener("click", () => work.abort());
-  copy.addEventListener("click", () => attempt(() => navigator.clipboard.writeText(target.textContent)));
+  copy.addEventListener("click", () => attempt(toClipboard));
   compare.addEventListener("click", () => attempt(() => working((signal) => showComparison(passage, signal))));
   source.addEventListener("keydown", (key) => {
     if (key.key === "Enter" && (key.ctrlKey || key.metaKey)) translate.click();
@@ -26,6 +26,11 @@ export function install() {
   target.addEventListener("keydown", move);
   onModel(({ source_lang }) => (source.lang = source_lang));
   offerIn(source);
+}
+
+async function toClipboard() {
+  await navigator.clipboard.writeText(target.textContent);
+  state.textContent = "Copied.";
 }
 
 /** Do a task that Stop can end; whatever was under way before is ended now. */
@@ -97,9 +102,13 @@ function add(passage, sentence) {
   target.append(sentence.before, span);
 }
 
+/** Arrow keys lead from sentence to sentence; with Alt or another such key they are the browser's. */
 function move(key) {
+  if (key.altKey || key.ctrlKey || key.metaKey) return;
   const here = document.activeElement;
-  const other = { ArrowRight: here.nextElementSibling, ArrowLeft: here.previousElementSibling }[key.key];
+  const sides = [here.previousElementSibling, here.nextElementSibling];
+  const [left, right] = target.matches(":dir(rtl)") ? sides.reverse() : sides;
+  const other = { ArrowLeft: left, ArrowRight: right }[key.key];
   if (other) other.focus();
   else if (key.key === "Enter" || key.key === " ") here.click();
   else return;

@@ -354,6 +354,31 @@ def test_keyboard_is_enough(page: Page, replica: Replica) -> None:
     expect(page.get_by_label("Next sentence")).to_be_visible()
 
 
+def test_shortcuts_of_the_browser(page: Page, replica: Replica) -> None:
+    """Arrow keys with Alt, which lead back to the page before, are left to the browser."""
+    reaches_browser = """place => place.dispatchEvent(
+        new KeyboardEvent("keydown", { key: "ArrowLeft", altKey: true, bubbles: true, cancelable: true }))"""
+    page.goto(replica.url)
+    translate(page, "one.\ntwo.")
+    sentence = page.locator(".translation span").nth(1)
+    sentence.focus()
+    assert sentence.evaluate(reaches_browser)
+    expect(sentence).to_be_focused()
+    tab = page.get_by_role("tab", name="Files")
+    assert tab.evaluate(reaches_browser)
+    expect(page.get_by_role("tab", name="Text")).to_have_attribute("aria-selected", "true")
+
+
+def test_copy_of_a_translation(page: Page, replica: Replica) -> None:
+    """It is in the clipboard, and the page says so."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(replica.url)
+    translate(page, "one.\ntwo.")
+    page.get_by_role("button", name="Copy").click()
+    expect(page.locator("#text output")).to_have_text("Copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == "ONE.\nTWO."
+
+
 def test_focus_is_never_lost(page: Page, replica: Replica, tmp_path: Path) -> None:
     """Whatever is disabled, hidden or deleted while it has the focus leaves it to what people need next."""
     gate = tmp_path / "gate"
@@ -386,9 +411,10 @@ def test_narrow_window(page: Page, replica: Replica) -> None:
     translate(page, sentence)
     expect(page.locator("#text output")).to_have_text(re.compile(r"^1 sentence, \d+\.\d s$"))
     page.get_by_role("button", name="Compare").click()
+    expect(page.locator(".differences caption")).to_be_in_viewport()
     page.locator(".translation span").first.click()
-    expect(page.locator(".differences caption")).to_be_visible()
     expect(page.locator(".about")).to_contain_text(sentence)
+    expect(page.locator(".about")).to_be_in_viewport()
     width = "() => document.documentElement.scrollWidth"
     assert page.evaluate(width) == 320
     page.get_by_role("tab", name="Files").click()
@@ -434,6 +460,11 @@ def test_text_that_is_read_from_right_to_left(page: Page, replica: Replica) -> N
     expect(page.locator(".about button")).to_have_count(3)
     assert page.locator(".about bdi, .about button").evaluate_all(looks) == [source, target, target, target]
     assert page.locator(".differences td").evaluate_all(looks) == [source, target, target]
+    translate(page, f"{hebrew}\none.")
+    first, second = (page.locator(".translation span").nth(number) for number in (0, 1))
+    first.focus()
+    page.keyboard.press("ArrowLeft")  # onwards, in a text from right to left
+    expect(second).to_be_focused()
     page.get_by_role("tab", name="Sentence by sentence").click()
     say(page, hebrew)
     cells = page.locator("#session").locator(".source, .target")
@@ -881,6 +912,7 @@ def test_page_of_a_service_with_keys(page: Page, replicas: Replicas, redis_url: 
     page.reload()
     translate(page, "one.")
     expect(page.locator(".translation")).to_have_text("ONE.")
+    expect(page.get_by_role("button", name="Use another key")).to_be_visible()
     assert key not in str(page.context.storage_state())
 
 
