@@ -78,38 +78,47 @@ def test_swap_under_load_without_a_failed_request(
     replica: Replica, client: httpx.Client, pool: ThreadPoolExecutor
 ) -> None:
     """Every request is answered, entirely by the old model or entirely by the new one; in the end by the new one."""
-    over = Event()
+    over, answers = Event(), [list[httpx.Response]() for _ in range(3)]
 
-    def documents() -> list[httpx.Response]:
+    def documents(answers: list[httpx.Response]) -> None:
         with replica.client() as mine:
-            answers = []
             while not over.is_set():
                 answers.append(translate(mine, "a", "b", "c"))
-            return answers
 
-    def sessions() -> list[httpx.Response]:
+    def sessions(answers: list[httpx.Response]) -> None:
         with replica.client() as mine:
-            answers = []
             while not over.is_set():
                 answers.append(say(mine, begin(mine), "a", 0))
-            return answers
 
-    running = [pool.submit(work) for work in (documents, documents, sessions)]
-    for name in ("two", "one", "two"):
-        assert load(client, name).status_code == 200
-    over.set()
+    def wait_for_answers() -> None:
+        """Wait until each client has an answer to a request that it has yet to send."""
+        wanted = [len(each) + 2 for each in answers]
+        eventually(
+            lambda: all(len(each) >= number for each, number in zip(answers, wanted, strict=True)),
+            "each client is answered",
+        )
+
+    running = [pool.submit(*work) for work in zip((documents, documents, sessions), answers, strict=True)]
+    try:
+        for name in ("two", "one", "two"):
+            wait_for_answers()
+            assert load(client, name).status_code == 200
+        wait_for_answers()
+    finally:
+        over.set()
+    for work in running:
+        work.result()
     texts = ["A", "B [a]", "C [a | b]"]
     swapped = [f"{text} two" for text in texts]
-    for work in running[:2]:
-        answers = work.result()
-        assert {answer.status_code for answer in answers} == {200}
-        found = [[sentence["translation"] for sentence in answer.json()["sentences"]] for answer in answers]
+    for whole in answers[:2]:
+        assert {answer.status_code for answer in whole} == {200}
+        found = [[sentence["translation"] for sentence in answer.json()["sentences"]] for answer in whole]
         assert [each for each in found if each not in (texts, swapped)] == []
         assert texts in found
         assert swapped in found
     # A session that was created just before a swap gets an error, or is to try again if its model is just coming back;
     # all other answers are translations.
-    said = [answer.json() for answer in running[2].result()]
+    said = [answer.json() for answer in answers[2]]
     assert {body.get("code") for body in said} <= {None, "session_model_not_loaded", "model_not_ready"}
     assert {body.get("translation") for body in said} - {None} <= {"A", "A two"}
     assert translate(client, "a").json()["text"] == "A two"

@@ -376,7 +376,7 @@ def test_copy_of_a_translation(page: Page, replica: Replica) -> None:
     translate(page, "one.\ntwo.")
     page.get_by_role("button", name="Copy").click()
     expect(page.locator("#text output")).to_have_text("Copied.")
-    assert page.evaluate("navigator.clipboard.readText()") == "ONE.\nTWO."
+    assert page.evaluate("navigator.clipboard.readText()") == "ONE.\nTWO. [one.]"
 
 
 def test_focus_is_never_lost(page: Page, replica: Replica, tmp_path: Path) -> None:
