@@ -364,9 +364,9 @@ def test_shortcuts_of_the_browser(page: Page, replica: Replica) -> None:
     sentence.focus()
     assert sentence.evaluate(reaches_browser)
     expect(sentence).to_be_focused()
-    tab = page.get_by_role("tab", name="Files")
+    tab = page.get_by_role("tab", name="Text")
     assert tab.evaluate(reaches_browser)
-    expect(page.get_by_role("tab", name="Text")).to_have_attribute("aria-selected", "true")
+    expect(tab).to_have_attribute("aria-selected", "true")
 
 
 def test_copy_of_a_translation(page: Page, replica: Replica) -> None:
