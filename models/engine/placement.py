@@ -38,7 +38,7 @@ from models.text.verbatim import Spelling
 _MOST_SCORED: Final = 4
 """How many pairs of a sentence are placed by scores at most; any others are placed by proportion."""
 _UNASKED: Final = 0.3
-"""The part that is subtracted, chosen on the dev sets of the shipped models: docs/experiments/japanese-english.md."""
+"""The part that is subtracted, chosen on the dev sets of the shipped models: docs/experiments/texts.md."""
 _LONGEST: Final = 128
 """Most tokens of a sentence or its translation: longer ones are too expensive to read so many times."""
 _MOST_PLACED: Final = 32
