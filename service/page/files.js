@@ -5,7 +5,8 @@ import { choice, glossary } from "./choice.js";
 import { attempt } from "./notice.js";
 
 const panel = document.querySelector("#files");
-const [drop, input, list] = [".drop", "input", "ul"].map((selector) => panel.querySelector(selector));
+const [input, list] = ["input", "ul"].map((selector) => panel.querySelector(selector));
+const tab = document.querySelector("#tab-files");
 const template = document.querySelector("#file");
 const lines = new Map(); // the list's items, by the ids of the files
 const deleted = new Set(); // ids that an answer may still contain if it was already under way
@@ -19,16 +20,17 @@ export function install() {
     input.value = "";
     attempt(() => sendAll(chosen));
   });
-  for (const kind of ["dragover", "drop"]) document.addEventListener(kind, keepPage);
-  drop.addEventListener("drop", (drag) => {
-    const dropped = [...drag.dataTransfer.files];
-    attempt(() => sendAll(dropped));
-  });
+  for (const kind of ["dragover", "drop"]) document.addEventListener(kind, take);
 }
 
-/** Prevent a file that is dropped beside the field from replacing the page; a text goes where it is dropped. */
-function keepPage(drag) {
-  if (drag.dataTransfer.types.includes("Files")) drag.preventDefault();
+/** Send files wherever they are dropped, where they would replace the page otherwise; a text goes where it is dropped. */
+function take(drag) {
+  if (!drag.dataTransfer.types.includes("Files")) return;
+  drag.preventDefault();
+  if (drag.type !== "drop") return;
+  const dropped = [...drag.dataTransfer.files];
+  if (panel.hidden) tab.click();
+  attempt(() => sendAll(dropped));
 }
 
 /** Show what was sent, perhaps from an earlier page, and how it progresses. */
@@ -60,22 +62,30 @@ function isPending(line) {
   return !["done", "error"].includes(line.dataset.status);
 }
 
-/** Send files one after the other; the refused ones are reported together at the end. */
+/** Send files one after the other, visible from the start; the refused ones are reported together at the end. */
 async function sendAll(files) {
   const refused = [];
-  for (const file of files)
-    await sendOne(file).catch((problem) => refused.push(`${file.name}: ${problem.message}`));
+  const added = files.map((file) => ({ file, line: add(file.name, "Waiting to be sent") }));
+  for (const { file, line } of added)
+    await sendOne(file, line).catch((problem) => {
+      line.remove();
+      refused.push(`${file.name}: ${problem.message}`);
+    });
   if (refused.length) throw new Error(refused.join("\n"));
 }
 
-async function sendOne(file) {
+async function sendOne(file, line) {
+  line.querySelector("output").textContent = "Sending…";
   await file.slice(0, 1).arrayBuffer().catch(explain);
   const form = new FormData();
   Object.entries(await choice()).forEach(([name, value]) => form.set(name, value));
   form.set("glossary", glossary().map(({ source, target }) => `${source}\t${target}`).join("\n"));
   form.set("filename", file.name); // unchanged: in the file's own part, some characters in it are escaped
   form.set("file", file);
-  show(await (await ask("v1/files", { method: "POST", body: form })).json());
+  const sent = await (await ask("v1/files", { method: "POST", body: form })).json();
+  if (lines.has(sent.id)) line.remove(); // it was found while its answer was under way
+  else offer(line, sent);
+  show(sent);
   if (!isWatching) watch();
 }
 
@@ -84,17 +94,26 @@ function explain() {
 }
 
 function show(file) {
-  if (!lines.has(file.id)) lines.set(file.id, made(file));
+  if (!lines.has(file.id)) offer(add(file.filename), file);
   update(lines.get(file.id), file);
 }
 
-function made(file) {
+/** Add a line for a file, which the service may not have yet. */
+function add(name, state = "") {
   const line = template.content.cloneNode(true).firstElementChild;
-  line.querySelector(".name").textContent = file.filename;
-  line.querySelector(".fetch").addEventListener("click", () => attempt(() => fetchTranslation(file)));
-  line.querySelector(".delete").addEventListener("click", () => attempt(() => remove(file)));
+  line.querySelector(".name").textContent = name;
+  line.querySelector("output").textContent = state;
   list.prepend(line);
   return line;
+}
+
+/** Offer what can be done with a file that the service has. */
+function offer(line, file) {
+  const [fetchIt, deleteIt] = [".fetch", ".delete"].map((selector) => line.querySelector(selector));
+  fetchIt.addEventListener("click", () => attempt(() => fetchTranslation(file)));
+  deleteIt.addEventListener("click", () => attempt(() => remove(file)));
+  deleteIt.hidden = false;
+  lines.set(file.id, line);
 }
 
 function update(line, { status, sentences, translated, problem }) {
@@ -128,7 +147,7 @@ async function remove({ id }) {
 function forget(id) {
   const line = lines.get(id);
   if (line?.contains(document.activeElement))
-    ((line.nextElementSibling ?? line.previousElementSibling)?.querySelector(".delete") ?? input).focus();
+    ((line.nextElementSibling ?? line.previousElementSibling)?.querySelector(".delete:not([hidden])") ?? input).focus();
   line?.remove();
   lines.delete(id);
 }

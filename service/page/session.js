@@ -2,11 +2,14 @@
 
 import { answered, ask, send } from "./api.js";
 import { choice, glossary, isUnsure, onModel } from "./choice.js";
+import { copy, hasClipboard } from "./clipboard.js";
 import { attempt } from "./notice.js";
 import { OFFERED, offerOthers, textsOf } from "./others.js";
 
 const panel = document.querySelector("#session");
-const [form, input, translate, rows] = ["form", "input", ".main", "tbody"].map((part) => panel.querySelector(part));
+const [form, input, translate, copyIt, state, rows] = ["form", "input", ".main", ".copy", "output", "tbody"].map((part) =>
+  panel.querySelector(part),
+);
 const template = document.querySelector("#sentence");
 let current = null; // the session that sentences go to, as a promise, once there is one
 let saving = Promise.resolve(); // corrections, one after the other; whatever is sent later waits for them
@@ -16,6 +19,7 @@ export function install() {
     submission.preventDefault();
     if (input.value.trim()) attempt(say);
   });
+  copyIt.addEventListener("click", () => attempt(() => copy(translations(), state)));
   panel.querySelector(".new").addEventListener("click", () => mayForget() && attempt(forget));
   addEventListener("beforeunload", (leaving) => rows.hasChildNodes() && leaving.preventDefault());
   document.addEventListener("mousedown", hold, true);
@@ -97,6 +101,8 @@ function show(sentence, { address, source_lang, target_lang, model }) {
   others.addEventListener("mousedown", (press) => press.preventDefault()); // otherwise they would be gone before the click
   draw();
   rows.append(row);
+  state.textContent = "";
+  copyIt.hidden = !hasClipboard;
   form.scrollIntoView({ block: "nearest" });
 }
 
@@ -143,6 +149,11 @@ function written(target) {
   return target.innerText.trim().replace(/\s*\n\s*/g, " ");
 }
 
+/** The translations as they were corrected, a line for each sentence. */
+function translations() {
+  return [...rows.querySelectorAll(".target")].map(written).join("\n");
+}
+
 /** Ask before translations and corrections are deleted that are nowhere else. */
 export function mayForget() {
   return !rows.hasChildNodes() || confirm("The document under “Sentence by sentence” will be deleted. Continue?");
@@ -152,6 +163,8 @@ async function forget() {
   const former = current;
   current = null;
   rows.replaceChildren();
+  state.textContent = "";
+  copyIt.hidden = true;
   await saving;
   const session = await former?.catch(() => null);
   if (!session) return;

@@ -2,6 +2,7 @@
 
 import { translated } from "./api.js";
 import { choice, glossary, isUnsure, onModel } from "./choice.js";
+import { copy, hasClipboard } from "./clipboard.js";
 import { hideComparison, showComparison } from "./comparison.js";
 import { offerIn } from "./example.js";
 import { attempt } from "./notice.js";
@@ -9,7 +10,7 @@ import { hideOrigin, showOrigin } from "./origin.js";
 
 const panel = document.querySelector("#text");
 const [source, target, state] = ["textarea", ".translation", "output"].map((part) => panel.querySelector(part));
-const [translate, stop, copy, compare] = ["translate", "stop", "copy", "compare"].map((name) =>
+const [translate, stop, copyIt, compare] = ["translate", "stop", "copy", "compare"].map((name) =>
   panel.querySelector(`.${name}`),
 );
 let passage = null; // the request, and the sentences that have arrived
@@ -18,7 +19,7 @@ let work = new AbortController();
 export function install() {
   translate.addEventListener("click", () => attempt(() => working(show)));
   stop.addEventListener("click", () => work.abort());
-  copy.addEventListener("click", () => attempt(toClipboard));
+  copyIt.addEventListener("click", () => attempt(() => copy(target.textContent, state)));
   compare.addEventListener("click", () => attempt(() => working((signal) => showComparison(passage, signal))));
   source.addEventListener("keydown", (key) => {
     if (key.key === "Enter" && (key.ctrlKey || key.metaKey)) translate.click();
@@ -26,11 +27,6 @@ export function install() {
   target.addEventListener("keydown", move);
   onModel(({ source_lang }) => (source.lang = source_lang));
   offerIn(source);
-}
-
-async function toClipboard() {
-  await navigator.clipboard.writeText(target.textContent);
-  state.textContent = "Copied.";
 }
 
 /** Do a task that Stop can end; whatever was under way before is ended now. */
@@ -80,7 +76,7 @@ function clear() {
   passage = null; // an earlier one that is still under way has nothing to offer any more
   target.replaceChildren();
   state.textContent = "";
-  copy.hidden = compare.hidden = true;
+  copyIt.hidden = compare.hidden = true;
   hideOrigin();
   hideComparison();
 }
@@ -88,7 +84,7 @@ function clear() {
 /** Show what can be done with what has arrived. */
 function offer() {
   compare.hidden = !passage.sentences.length;
-  copy.hidden = compare.hidden || !navigator.clipboard; // which a page has only if it came by TLS or from this machine
+  copyIt.hidden = compare.hidden || !hasClipboard;
 }
 
 function add(passage, sentence) {

@@ -598,6 +598,62 @@ def test_file_that_is_deleted_while_the_others_are_looked_at(page: Page, replica
     expect(line).to_have_count(0)
 
 
+def test_files_that_are_being_sent(page: Page, replica: Replica) -> None:
+    """Each is visible from the start, and one that its own answer is late for is there only once."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Files").click()
+    held = Held(page, "**/v1/files")
+    page.locator("#files input").set_input_files([FilePayload(name=f"{n}.txt", mimeType="", buffer=b"1") for n in "ab"])
+    first, second = (page.locator("#files li", has_text=f"{name}.txt") for name in "ab")
+    expect(first.locator("output")).to_have_text("Sending…")
+    expect(second.locator("output")).to_have_text("Waiting to be sent")
+    expect(first.get_by_role("button")).to_have_count(0)
+    held.let_go(page)
+    for line in (first, second):
+        expect(line.locator("output")).to_have_text("0 of 0 sentences")
+        line.get_by_role("button", name="Delete").click()
+    expect(page.locator("#files li")).to_have_count(0)
+
+
+def test_file_that_is_found_before_its_answer_comes(page: Page, replica: Replica) -> None:
+    """It has one line, though the page has learnt of it from another request."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Files").click()
+    answer = page.request.post(
+        f"{replica.url}/v1/files",
+        multipart={
+            "source_lang": "ja",
+            "target_lang": "en",
+            "file": FilePayload(name="c.txt", mimeType="text/plain", buffer=b"one."),
+        },
+    )
+    assert answer.status == 202
+    held = Held(page, "**/v1/files")
+    page.locator("#files input").set_input_files({"name": "c.txt", "mimeType": "text/plain", "buffer": b"one."})
+    line = page.locator("#files li", has_text="c.txt")
+    expect(line.locator("output")).to_have_text("Sending…")
+    page.get_by_role("tab", name="Files").click()
+    expect(line).to_have_count(2)
+    held.fulfill(page, answer.json())
+    expect(line).to_have_count(1)
+    line.get_by_role("button", name="Delete").click()
+    expect(line).to_have_count(0)
+
+
+def test_file_that_is_dropped_beside_the_field(page: Page, replica: Replica, tmp_path: Path) -> None:
+    """Wherever it is dropped, the page shows that it is translated, and keeps a text that is being written."""
+    (tmp_path / "e.txt").write_text("one.")
+    page.goto(replica.url)
+    page.get_by_label("Document").fill("two.")
+    drop(page, page.get_by_label("Document"), tmp_path / "e.txt")
+    line = page.locator("#files li", has_text="e.txt")
+    expect(line.get_by_role("button", name="Download")).to_be_visible()
+    line.get_by_role("button", name="Delete").click()
+    expect(line).to_have_count(0)
+    page.get_by_role("tab", name="Text").click()
+    expect(page.get_by_label("Document")).to_have_value("two.")
+
+
 def test_file_whose_name_has_signs(page: Page, replica: Replica) -> None:
     """Its line and its download keep special characters in the name."""
     page.goto(replica.url)
@@ -659,6 +715,25 @@ def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
     expect(targets).to_have_text(["THREE."])
     page.get_by_label("Languages").select_option(label="Japanese → English")
     expect(targets).to_have_count(0)
+
+
+def test_copy_of_a_document_that_grows(page: Page, replica: Replica) -> None:
+    """The clipboard has its translations as they were corrected; a new document has nothing to copy."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    copy = page.get_by_role("button", name="Copy")
+    expect(copy).to_have_count(0)
+    say(page, "one.")
+    page.locator("#session .target").fill("Eins.")
+    say(page, "two.")
+    expect(page.locator("#session .target")).to_have_count(2)
+    copy.click()
+    expect(page.locator("#session form output")).to_have_text("Copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == "Eins.\nTWO. [one.]"
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="New document").click()
+    expect(copy).to_have_count(0)
 
 
 def test_correction_of_several_lines(page: Page, replica: Replica) -> None:
