@@ -26,7 +26,7 @@ from models.text.spacing import primary
 from models.text.spelt import STAND_INS, Spelt, as_tokenized
 from models.text.weekdays import UNREAD, without_weekdays
 from models.text.word_edges import kind_of
-from models.text.words import ADDRESS, ENTITY, HASHTAG, PICTURES, PLACEHOLDER, SIGNS, beside
+from models.text.words import ADDRESS, ENTITY, HASHTAG, PICTURES, PLACEHOLDER, beside, may_have_verbatim
 
 _VERBATIM: Final = re.compile(
     rf"(?P<address>{ADDRESS}) | (?: (?:{PLACEHOLDER}) (?: [:/.-] (?=[%{{]|\${{) )? )+", re.VERBOSE | re.ASCII
@@ -91,7 +91,7 @@ class Spelling:
         free = [one for one in STAND_INS if one not in text and one not in said]
         reading = _Reading(self._nearest, free, edges)
         text, labels = _without_labels(text, marks.pairs) if "#" in text else (text, [])
-        if any(sign in text for sign in SIGNS):
+        if may_have_verbatim(text):
             text = _VERBATIM.sub(reading.stand_in, text)
         if "&" in text:
             text = _ENTITY.sub(reading.character, text)

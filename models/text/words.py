@@ -4,6 +4,8 @@ import re
 import unicodedata
 from typing import Final
 
+from models.text.program_names import PROGRAM_NAME, may_name
+
 ENTITY: Final = r"&(?: \# (?: [xX]0{0,8}+[0-9A-Fa-f]{1,6} | 0{0,8}+[0-9]{1,7} ) | [A-Za-z][A-Za-z0-9]{1,30} );"
 """A character of HTML or XML: &amp; &#38; &#x26;"""
 _GOES_ON: Final = rf"(?! (?!&amp;) {ENTITY} | &amp; (?![A-Za-z0-9/=\#_~+$%-]) )"
@@ -130,14 +132,14 @@ PLACEHOLDER: Final = (
     | \[ -?@[A-Za-z0-9_] [^\[\]\n\U000f0000-\U0010ffff]{0,120}+ \] (?!\()                # [@name, p. 3], of Pandoc
     | (?<![A-Za-z0-9&\#/]) \# [0-9]++ (?![A-Za-z0-9_])                                # of an issue: #123
     """
-    rf"| \\\( {_IN_FORMULA} \\\) | \\\[ {_IN_FORMULA} \\\] | {CODE} | </? {TAG} >"
+    rf"| \\\( {_IN_FORMULA} \\\) | \\\[ {_IN_FORMULA} \\\] | {CODE} | </? {TAG} > | {PROGRAM_NAME}"
 )
-SIGNS: Final = (
+_SIGNS: Final = (
     *("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[", "~", "^", "\\("),
     *"¥￥£€₩₹₽₫₱₺₪₴₿",
-    *("___", "＿＿", "m2", "m3", *RAISED, *_FRACTIONS, *_SQUARES),
+    *("＿＿", "m2", "m3", *RAISED, *_FRACTIONS, *_SQUARES),
 )
-"""One of them is in each address and each placeholder."""
+"""One of them is in each address and each placeholder, but for names and blanks."""
 PICTURES: Final = (
     r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ue000-\uf8ff\U000f0000-\U0010ffff"
 )
@@ -148,7 +150,6 @@ _PICTURE: Final = r"!\[\]\( [!\#-'*-;=?-~]++ \)"
 """One that Markdown has no words for: ![](a.png)"""
 _NO_WORDS: Final = re.compile(f"{ADDRESS}|{PLACEHOLDER}|{ENTITY}|{_PICTURE}", re.VERBOSE | re.ASCII)
 """What has letters for programs alone."""
-_SIGNS: Final = (*SIGNS, "&", "![](")
 
 _MAY_BE_LETTER: Final = re.compile(r"([^\W\d_])\1*+")
 """Quickly past digits, and past one letter over and over, of which a document may have megabytes."""
@@ -161,14 +162,23 @@ def has_words(text: str) -> bool:
     A model that is given a date, an amount or a lone full stop makes up what they might have stood in. A letter that
     only modifies others says nothing alone: ーーーー is a rule. Nor do the letters of addresses, tags and placeholders.
     """
-    if any(sign in text for sign in _SIGNS):
+    if _may_have_no_words(text):
         text = _NO_WORDS.sub(" ", text)
     return any(unicodedata.category(found[1]) in _LETTERS for found in _MAY_BE_LETTER.finditer(text))
 
 
+def may_have_verbatim(text: str) -> bool:
+    """Whether there may be an address or a placeholder; quick to say that there is none."""
+    return any(sign in text for sign in _SIGNS) or may_name(text)
+
+
+def _may_have_no_words(text: str) -> bool:
+    return "&" in text or "![](" in text or may_have_verbatim(text)
+
+
 def inside_verbatim(text: str) -> set[int]:
     """The places of a text that are within an address or a placeholder, and not at its edge."""
-    if not any(sign in text for sign in _SIGNS):
+    if not _may_have_no_words(text):
         return set()
     return {at for found in _NO_WORDS.finditer(text) for at in range(found.start() + 1, found.end())}
 

@@ -98,6 +98,19 @@ def japanese() -> Spelling:
         "&lt;br/&gt;",
         *("@name", "@name_2", "@scope/a-b.c", "@name@host.example.org"),
         "#123",
+        *("README.md", "src/main.py", "a.tar.gz", "IMG_001.JPG", "Node.js", "example.org", "example.co.jp/a-b/c.html"),
+        *("/etc/hosts", "~/docs/a", "./configure", "../a/b/", r"C:\Users\me\app.log"),
+        *(
+            "max_length",
+            r"max\_length",
+            "DATABASE_URL",
+            "user__name",
+            "object.user_id",
+            "parse_date()",
+            "size()",
+            "std::sort()",
+            "a->b()",
+        ),
     ],
 )
 @pytest.mark.parametrize("around", ["See {} for details.", "({})", "{}, then {}!", "詳細は{}を参照。", "{}。"])
@@ -143,6 +156,8 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
         "a < b > c",
         *(r"\(see above\)", "2^nd^", "1~2~3", "$$ a $$"),
         *("about km2", "25 km", "3 m2a", "25 km23", "1 in 2 women", "a m3"),
+        *("and/or", "his/her/their", "w/o", "TCP/IP", "km/h", "it ended.In 1990", "U.S.A.", "e.g. a.m.", "f (x)"),
+        *("T_V_s", "a_b", "100_000 yen", "it.is so"),
     ],
 )
 def test_all_else_is_read_as_it_is(english: Spelling, text: str) -> None:
@@ -302,6 +317,7 @@ def test_no_entity_behind_an_address_is_part_of_it(japanese: Spelling, text: str
         "字《あ",
         "｜字",
         "［＃",
+        *("a/", "/a", "a_", "a.", "a->", "a::", "C:\\a", "~/", "./", "a.py", "a.py/", "a-", "a()"),
         *("²1", "½1", "1² ", "1m2", "１", "寺¹", "1m<sup>2</sup>", "10<sup>1</sup>", "10<sup "),
     ],
 )
@@ -343,8 +359,8 @@ def test_an_entity_that_is_not_read_is_written_as_it_was(english: Spelling) -> N
 
 def test_a_sign_with_a_backslash_is_read_without_and_has_it_again(english: Spelling) -> None:
     """Without the backslash, it would be Markdown; code and formulas keep their own backslashes."""
-    spelt = english.of(r"2 \* 3, a\_b \# \[c] `\*d` C:\e")
-    assert spelt.plain == r"2 * 3, a_b # [c] ABC C:\e"
+    spelt = english.of(r"2 \* 3, a\_b \# \[c] `\*d` D\e")
+    assert spelt.plain == r"2 * 3, a_b # [c] ABC D\e"
     assert spelt.restored("c] [ 2 * 3 # a_b ABC") == r"c] \[ 2 \* 3 \# a\_b `\*d`"
 
 

@@ -19,6 +19,7 @@ from models.text.words import PLACEHOLDER, has_words
         *("%-*s: %.*s", "%04lo %td", "%p - %<PRIuMAX>", "%1$tY %1$@", "%H:%M:%S, %-e %B"),
         *("{n, number}", "{{{name}}}", ":name", "[20,*]", "$x^2$"),
         *("@name", "@name @other."),
+        *("README.md", "/etc/hosts", "max_length", "Node.js, size()"),
         *("`make demo`", "``make demo``", "![](a/b.png)", "[![](https://a.b/c.svg)](https://d.e)"),
         *('<a href="https://example.com">{name}</a>', "1. {name}"),
     ],
@@ -47,6 +48,7 @@ def test_what_has_no_words(text: str) -> None:
         *("{彼}", "{two words}", "{a", "x{name}", "Hello, {name}!", "100%sure", "50 % des", "5%de", "%は", "%s files"),
         *("50%B", "%name", "%sWARNING", "%di", "%dday"),
         *("a:name", "10:am", ":-D", "$5 = 500 yen and $6", "$5=a, $10", "{n, numbers}"),
+        *("README.md is", "and/or", "it ended.In", "T_V_s"),
         *("`make demo` ends", "``quoted''", "`a", "![a](b.png)"),
     ],
 )
