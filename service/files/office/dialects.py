@@ -36,9 +36,13 @@ class Look(NamedTuple):
     properties: Element | None
     weight: int
     """Bytes that a copy of the properties takes in memory."""
+    tag: str = "span"
+    """The element of HTML around text with this look: `code`, which is not translated, or `span`."""
 
 
 PLAIN: Final = Look(b"", None, 0)
+CODE: Final = "code"
+LOOKS: Final = frozenset(("span", CODE))
 
 
 def check_looks(weight: int) -> None:
@@ -97,6 +101,12 @@ class Dialect:
     """The element for ruby annotations (how a word is pronounced), which are of no use in another language."""
     ruby_base: str = ""
     """The path within it to the annotated runs, which have looks of their own."""
+    look_style: tuple[str, str] | None = None
+    """The path from a look to what names a style, and the attribute that does."""
+    paragraph_style: tuple[str, str] | None = None
+    """The same from a paragraph."""
+    code: frozenset[str] = frozenset()
+    """Styles of code, which is not translated; they differ from file to file."""
     declares_space: bool = False
     """Whether space at the ends of a text counts only where `xml:space` says so, and tabs are elements."""
 
@@ -117,7 +127,18 @@ class Dialect:
             return PLAIN
         written = etree.tostring(properties)
         weight = len(written) + IN_MEMORY * (written.count(b"<") + written.count(b"="))
-        return Look(self._seen(properties) if self.fonts else written, properties, weight)
+        tag = CODE if self._is_code(properties, self.look_style) else "span"
+        return Look(self._seen(properties) if self.fonts else written, properties, weight, tag)
+
+    def is_code(self, paragraph: Element) -> bool:
+        """Return whether a paragraph is code."""
+        return self._is_code(paragraph, self.paragraph_style)
+
+    def _is_code(self, styled: Element, style: tuple[str, str] | None) -> bool:
+        if style is None or not self.code:
+            return False
+        path, name = style
+        return any(each.get(name) in self.code for each in styled.iterfind(path))
 
     def _seen(self, properties: Element) -> bytes:
         """Return properties without fonts."""
@@ -200,6 +221,8 @@ WORD: Final = Dialect(
     hyphen=W + "noBreakHyphen",
     ruby=W + "ruby",
     ruby_base=f"{W}rubyBase/{W}r",
+    look_style=(W + "rStyle", W + "val"),
+    paragraph_style=(f"{W}pPr/{W}pStyle", W + "val"),
     declares_space=True,
 )
 SLIDES: Final = Dialect(

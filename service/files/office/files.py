@@ -6,13 +6,13 @@ comments; on slides also speaker's notes; and in both, diagrams and the titles o
 """
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 from zipfile import ZipFile, ZipInfo
 
 from service.files.numbered import paragraphs_of
-from service.files.office import drop_caps
+from service.files.office import code_styles, drop_caps
 from service.files.office.dialects import SLIDES, WORD, Dialect, check_looks, check_tabs
 from service.files.office.open_document import OPEN_DOCUMENT, into_runs, out_of_runs
 from service.files.office.paragraph import Paragraph
@@ -38,6 +38,10 @@ class OfficeFiles:
     """Brings the text of a part into the form in which it is read."""
     revert: Callable[[Element], None] | None = None
     """Reverts `prepare`."""
+    code_in: Callable[[Element], frozenset[str]] | None = None
+    """Returns the styles of code that a part names."""
+    styles: re.Pattern[str] | None = None
+    """The part that names all styles; without it, each part names its own."""
     drawings: re.Pattern[str] | None = None
     """The parts that are written in the dialect of slides."""
     listing: str | None = None
@@ -50,7 +54,7 @@ class OfficeFiles:
             InvalidInputError: it is not of this kind, or is damaged or too large.
         """
         with self._opened(content) as archive:
-            paragraphs = [each for part in self._parts(archive) for each in self._paragraphs(*part)]
+            paragraphs = self._paragraphs(archive, self._parts(archive))
         check_looks(sum(each.weight for each in paragraphs))
         return "".join(each.html for each in paragraphs)
 
@@ -58,7 +62,7 @@ class OfficeFiles:
         """Return the file with its text replaced by `translation`: the translated result of `html_of`."""
         with self._opened(content) as archive:
             parts = list(self._parts(archive))
-            paragraphs = [each for part in parts for each in self._paragraphs(*part)]
+            paragraphs = self._paragraphs(archive, parts)
             for _, root in parts:
                 self.dialect.unbind(root)
             for paragraph, text in zip(paragraphs, paragraphs_of(translation), strict=True):
@@ -72,8 +76,21 @@ class OfficeFiles:
                 changed[name] = written(root)
             return with_parts(archive, changed)
 
-    def _paragraphs(self, name: str, root: Element) -> list[Paragraph]:
-        return Paragraph.all_of(root, self._dialect_of(name))
+    def _paragraphs(self, archive: ZipFile, parts: Iterable[tuple[str, Element]]) -> list[Paragraph]:
+        named = self._code_of(archive)
+        found = list[Paragraph]()
+        for name, root in parts:
+            code = self.code_in(root) if self.code_in and self.styles is None else named
+            found += Paragraph.all_of(root, replace(self._dialect_of(name), code=code))
+        return found
+
+    def _code_of(self, archive: ZipFile) -> frozenset[str]:
+        """Return the styles of code that a part for styles names."""
+        if self.styles is None or self.code_in is None:
+            return frozenset()
+        infos = [info for info in archive.infolist() if self.styles.fullmatch(info.filename)]
+        roots = (parsed(name, content, self.suffix) for name, content in read_parts(archive, infos))
+        return frozenset[str]().union(*map(self.code_in, roots))
 
     def _dialect_of(self, name: str) -> Dialect:
         return SLIDES if self.drawings is not None and self.drawings.fullmatch(name) else self.dialect
@@ -122,6 +139,8 @@ WORD_FILES: Final = OfficeFiles(
     re.compile(rf"word/(?:(?:document|header|footer|footnotes|endnotes|comments)\d*|{_DRAWN})\.xml"),
     drop_caps.join,
     drop_caps.divide,
+    code_styles.of_word,
+    re.compile(r"word/styles\d*\.xml"),
     drawings=re.compile(rf"word/{_DRAWN}\.xml"),
 )
 """Word for the web numbers all parts: its files have a `document2.xml`, or `document22.xml`."""
@@ -135,7 +154,10 @@ SLIDE_FILES: Final = OfficeFiles(
 
 
 def _open_document(suffix: str, parts: str) -> OfficeFiles:
-    return OfficeFiles(suffix, OPEN_DOCUMENT, re.compile(r"content\.xml"), re.compile(parts), into_runs, out_of_runs)
+    code_in = code_styles.of_open_document
+    return OfficeFiles(
+        suffix, OPEN_DOCUMENT, re.compile(r"content\.xml"), re.compile(parts), into_runs, out_of_runs, code_in
+    )
 
 
 OPEN_TEXT_FILES: Final = _open_document(".odt", r"(?:content|styles)\.xml")

@@ -16,7 +16,7 @@ from service.files.office import open_references
 from service.files.office.dialects import ASIDE, IN_MEMORY, Dialect, check_looks
 from service.files.xml_text import Element, add_text
 
-OFFICE, _STYLE, _TEXT, _FO = (
+OFFICE, STYLE, _TEXT, _FO = (
     f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "style", "text", "xsl-fo-compatible")
 )
 _LIBRE: Final = "{http://openoffice.org/2009/office}"
@@ -49,8 +49,8 @@ _UNSEEN: Final = frozenset(
     (
         *(f"{_LIBRE}{name}" for name in ("rsid", "paragraph-rsid")),
         *(f"{_FO}{name}" for name in ("language", "country", "script")),
-        *(f"{_STYLE}{name}" for name in ("rfc-language-tag", "rfc-language-tag-asian", "rfc-language-tag-complex")),
-        *(f"{_STYLE}{name}-{of}" for name in ("language", "country", "script") for of in ("asian", "complex")),
+        *(f"{STYLE}{name}" for name in ("rfc-language-tag", "rfc-language-tag-asian", "rfc-language-tag-complex")),
+        *(f"{STYLE}{name}-{of}" for name in ("language", "country", "script") for of in ("asian", "complex")),
     )
 )
 """Properties of text that make no visible difference: its language, and when it was written."""
@@ -65,6 +65,8 @@ OPEN_DOCUMENT: Final = Dialect(
     unseen=frozenset(),
     holders=_HOLDERS,
     passing=frozenset({_TEXT + "soft-page-break"}),
+    look_style=(_SPAN, _STYLE_NAME),
+    paragraph_style=(".", _STYLE_NAME),
     declares_space=True,
 )
 
@@ -105,14 +107,14 @@ class _Styles:
     def __init__(self, root: Element) -> None:
         named = dict[tuple[Any, ...], str]()
         self._same: dict[str, str | None] = {}
-        for style in root.iterfind(f"{OFFICE}automatic-styles/{_STYLE}style[@{_STYLE}family='text']"):
-            name, said = style.get(_STYLE + "name", ""), self._said(style)
+        for style in root.iterfind(f"{OFFICE}automatic-styles/{STYLE}style[@{STYLE}family='text']"):
+            name, said = style.get(STYLE + "name", ""), self._said(style)
             self._same[name] = named.setdefault(said, name) if said else None
 
     @staticmethod
     def _said(style: Element) -> tuple[Any, ...]:
         """Return the visible properties of a style; empty if it has none."""
-        unseen = _UNSEEN | {_STYLE + "name", _STYLE + "family"}
+        unseen = _UNSEEN | {STYLE + "name", STYLE + "family"}
         said = [
             (each.tag, *sorted((name, value) for name, value in each.attrib.items() if name not in unseen))
             for each in style.iter()

@@ -1,7 +1,7 @@
 """Represent a paragraph of an office file as HTML.
 
-Text with another look than most of the paragraph is in a `span`, a link is an `a`, and anything that is not text, such
-as a picture or a footnote mark, an `img`. Each has a number, by which the original is found again.
+Text with another look than most of the paragraph is in a `span`, code in a `code`, a link is an `a`, and anything that
+is not text, such as a picture or a footnote mark, an `img`. Each has a number, by which the original is found again.
 """
 
 import html
@@ -15,7 +15,7 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.office.alternates import alternates
-from service.files.office.dialects import ASIDE, IN_MEMORY, PLAIN, Dialect, Look
+from service.files.office.dialects import ASIDE, CODE, IN_MEMORY, PLAIN, Dialect, Look
 from service.files.office.fields import TextualFields, is_simple_text, marks_in
 from service.files.office.writing import Link, Object, Writing
 from service.files.xml_text import Element
@@ -59,6 +59,7 @@ class Paragraph:
         self.copy: Element | None = None
         """The same paragraph for older programs."""
         self._ends = [each for each in element if each.tag in dialect.ends]
+        self._is_code = dialect.is_code(element)
         self._usual = self._current = self._most_frequent_look()
         self.html = f"<p>{''.join(self._read(element))}{self._turn_to(self._usual)}</p>"
         self._names = {}  # no longer needed: for all paragraphs of a file, the tables might not fit into memory
@@ -158,7 +159,7 @@ class Paragraph:
             yield from self._link(child, self._read(dialect.inside(child)))
         elif child.tag not in dialect.passing:
             name = dialect.white.get(child.tag, "img")
-            yield self._ended(name) + self._object(name, [Object(child)])
+            yield self._object(name, [Object(child)])
 
     def _link(self, kept: Link | Element, shown: Iterator[str]) -> Iterator[str]:
         yield f'{self._turn_to(self._usual)}<a id="{self._keep(kept)}">'
@@ -187,7 +188,7 @@ class Paragraph:
             else:
                 self.weight += declared
                 name = dialect.white.get(child.tag, "img")
-                yield self._ended(name) + self._object(name, [Object(child, look, names)])
+                yield self._object(name, [Object(child, look, names)])
 
     def _ruby(self, ruby: Element) -> Iterator[str]:
         """Yield the text that a ruby annotates."""
@@ -206,29 +207,27 @@ class Paragraph:
         return names
 
     def _say(self, text: str, look: Look) -> Iterator[str]:
-        self.has_text |= bool(text.strip())
+        self.has_text |= bool(text.strip()) and not self._is_code and look.tag != CODE
         parts = [text] if self._dialect.declares_space else text.split("\t")
         for number, part in enumerate(parts):
             if number:
                 self.weight += look.weight
-                yield self._ended("hr") + self._object("hr", [Object(self._dialect.saying("\t"), look)])
+                yield self._object("hr", [Object(self._dialect.saying("\t"), look)])
             if part:
                 yield self._turn_to(look) + html.escape(part, quote=False)
-
-    def _ended(self, name: str) -> str:
-        """Return the tags before an object: one that ends sentences must not be within a `span`."""
-        return "" if name == "img" else self._turn_to(self._usual)
 
     def _turn_to(self, look: Look) -> str:
         """Return the tags for a change from the current look to another one."""
         if look.said == self._current.said:
             return ""
-        closing = "</span>" if self._current.said != self._usual.said else ""
+        closing = f"</{self._current.tag}>" if self._current.said != self._usual.said else ""
         self._current = look
-        return closing if look.said == self._usual.said else f'{closing}<span id="{self._keep(look)}">'
+        return closing if look.said == self._usual.said else f'{closing}<{look.tag} id="{self._keep(look)}">'
 
     def _object(self, name: str, objects: list[Object]) -> str:
-        return f'<{name} id="{self._keep(objects)}">'
+        """Return the tag of objects: one that ends sentences must not be within a `span`, and none within code."""
+        ended = "" if name == "img" and self._current.tag != CODE else self._turn_to(self._usual)
+        return f'{ended}<{name} id="{self._keep(objects)}">'
 
     def _keep(self, what: Any) -> int:  # noqa: ANN401 - a look, an element, or several
         self._kept.append(what)
@@ -255,6 +254,8 @@ class Paragraph:
         count, looks = Counter[bytes](), dict[bytes, Look]()
         for run in chain.from_iterable(map(self._dialect.runs_of, self._own_runs(self.element))):
             look = self._dialect.look_of(run)
+            if look.tag == CODE:
+                continue
             looks[look.said] = look
             count[look.said] += sum(len(self._dialect.said(text)) for text in run.iterfind(self._dialect.text))
         return looks[count.most_common(1)[0][0]] if count else PLAIN

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.files.numbered import Tag, pieces_of
-from service.files.office.dialects import Dialect, Look
+from service.files.office.dialects import LOOKS, Dialect, Look
 from service.files.xml_text import Element
 
 
@@ -63,8 +63,8 @@ class Writing:
         self._rest()
 
     def _text(self, text: str) -> None:
-        """Write text with the look of the innermost `span`."""
-        looks = [each.kept for each in self._open if each.name == "span"]
+        """Write text with the look of the innermost `span` or `code`."""
+        looks = [each.kept for each in self._open if each.name in LOOKS]
         self._dialect.add_run(self._holder, looks[-1] if looks else self._usual, self._dialect.saying(text))
 
     def _tag(self, tag: Tag) -> None:
@@ -73,7 +73,7 @@ class Writing:
             self._close(tag.name)
         elif tag.number is None:
             return
-        elif tag.name == "span":
+        elif tag.name in LOOKS:
             self._open.append(_Open(tag.name, self._kept[tag.number]))
         elif tag.name == "a":
             self._open_link(self._kept[tag.number])
@@ -115,4 +115,4 @@ class Writing:
 
     @property
     def _holder(self) -> Element:
-        return next(each.kept for each in reversed(self._open) if each.name != "span")
+        return next(each.kept for each in reversed(self._open) if each.name not in LOOKS)

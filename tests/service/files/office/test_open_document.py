@@ -23,14 +23,17 @@ NAMESPACES = " ".join(
         'xmlns:loext="urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0"',
     ]
 )
-STYLES = "".join(
-    f'<style:style style:name="{name}" style:family="text"><style:text-properties {properties}/></style:style>'
-    for name, properties in (
-        ("Bold", 'fo:font-weight="bold"'),
-        ("BoldLater", 'fo:font-weight="bold" officeooo:rsid="001f"'),
-        ("Slanted", 'fo:font-style="italic"'),
-        ("Later", 'officeooo:rsid="002a" fo:language="ja" style:country-asian="JP"'),
+STYLES = (
+    "".join(
+        f'<style:style style:name="{name}" style:family="text"><style:text-properties {properties}/></style:style>'
+        for name, properties in (
+            ("Bold", 'fo:font-weight="bold"'),
+            ("BoldLater", 'fo:font-weight="bold" officeooo:rsid="001f"'),
+            ("Slanted", 'fo:font-style="italic"'),
+            ("Later", 'officeooo:rsid="002a" fo:language="ja" style:country-asian="JP"'),
+        )
     )
+    + '<style:style style:name="P1" style:family="paragraph" style:parent-style-name="Preformatted_20_Text"/>'
 )
 PICTURE = "<draw:frame/>"
 CONTROL = '<loext:content-control loext:dropdown="true"><loext:list-item loext:value="c"/>b</loext:content-control>'
@@ -313,3 +316,15 @@ def test_a_text_put_in_again_says_the_same(written: str) -> None:
         assert len(there.findall(paragraphs(again))) == len(there.findall(written))
     assert not re.findall("xmlns|<run|<look|<text>", paragraphs(again))
     etree.fromstring(f"<a {NAMESPACES}>{paragraphs(again)}</a>")
+
+
+def test_code_is_not_translated() -> None:
+    """Neither words nor paragraphs in LibreOffice's styles for it."""
+    listing = '</text:p><text:p text:style-name="{}">x = 1'
+    words = f"か{span('Source_Text', 'a')}き"
+    content = file(words, span("Source_20_Text", "b"), listing.format("Preformatted_20_Text"), listing.format("P1"))
+    assert html_of(content) == '<p>か<code id="0">a</code>き</p>'
+    same = paragraphs(with_translation(content, html_of(content)))
+    written = paragraphs(with_translation(content, '<p>A<code id="0">a</code></p>'))
+    assert written == same.replace("か", "A").replace("き", "")
+    assert written.count("x = 1") == 2

@@ -182,6 +182,41 @@ def test_what_is_not_translated(paragraph: str, expected: str) -> None:
     assert document(translated) == document(content).replace(run("き"), run("A"))
 
 
+CODE_STYLES = "".join(
+    f'<w:style w:styleId="{key}"><w:name w:val="{name}"/>{base}</w:style>'
+    for key, name, base in (
+        ("Words", "Verbatim Char", ""),
+        ("Keyword", "Keyword Tok", '<w:basedOn w:val="Words"/>'),
+        ("Lines", "HTML Preformatted", '<w:basedOn w:val="Keyword"/>'),
+        ("Code", "Strong", '<w:basedOn w:val="Code"/>'),
+    )
+)
+
+
+def code(text: str, style: str = "Words") -> str:
+    """A run in a style."""
+    return run(text, f'<w:rStyle w:val="{style}"/>')
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "expected"),
+    [
+        (run("か") + code("a") + run("き"), '<p>か<code id="0">a</code>き</p>'),
+        (run("か") + code("&lt;") + code("b", "Keyword"), '<p>か<code id="0">&lt;</code><code id="1">b</code></p>'),
+        (code("abcdef") + run("か"), '<p><code id="0">abcdef</code>か</p>'),
+        (run("か") + code("a") + PICTURE, '<p>か<code id="0">a</code><img id="1"></p>'),
+        (code("a", "Code") + run("かき"), '<p><span id="0">a</span>かき</p>'),
+        (code("a"), ""),
+    ],
+)
+def test_code_is_not_translated(paragraph: str, expected: str) -> None:
+    """Neither words nor paragraphs in one of the styles that programs have for it, or in a style based on one."""
+    listing = f'</w:p><w:p><w:pPr><w:pStyle w:val="Lines"/></w:pPr>{run("x = 1")}'
+    content = file(paragraph, listing, **{"styles.xml": f"<w:styles {NAMESPACES}>{CODE_STYLES}</w:styles>"})
+    assert html_of(content) == expected
+    assert document(with_translation(content, expected)) == document(content)
+
+
 def test_fields_that_go_on_over_paragraphs_are_left_to_word() -> None:
     """An index, for example, is such a field; the text before and after it is translated."""
     content = file(run("か") + BEGIN + run("1"), run("2") + field("3"), run("4") + END + run("き"), run("く"))
