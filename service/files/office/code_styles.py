@@ -22,8 +22,8 @@ _ENCODED: Final = frozenset(name.title().replace(" ", space) for name in _NAMES 
 def of_word(styles: Element) -> frozenset[str]:
     """Return the ids of such styles, and of those based on them, in the part with a file's styles."""
     waiting, based, found = list[str](), defaultdict[str, list[str]](list), set[str]()
-    for style in styles.iterfind(W + "style"):
-        key = style.get(W + "styleId", "")
+    for style in styles.iterfind(f"{W}style[@{W}styleId]"):
+        key = style.get(W + "styleId")
         based[_value(style, "basedOn")].append(key)
         if _value(style, "name").casefold().removesuffix(" char") in _NAMES:  # Word adds it to styles within a line
             waiting.append(key)

@@ -182,13 +182,14 @@ def test_what_is_not_translated(paragraph: str, expected: str) -> None:
     assert document(translated) == document(content).replace(run("き"), run("A"))
 
 
-CODE_STYLES = "".join(
+CODE_STYLES = '<w:style><w:name w:val="Code"/></w:style>' + "".join(
     f'<w:style w:styleId="{key}"><w:name w:val="{name}"/>{base}</w:style>'
     for key, name, base in (
         ("Words", "Verbatim Char", ""),
         ("Keyword", "Keyword Tok", '<w:basedOn w:val="Words"/>'),
         ("Lines", "HTML Preformatted", '<w:basedOn w:val="Keyword"/>'),
         ("Code", "Strong", '<w:basedOn w:val="Code"/>'),
+        ("Plain", "Normal", ""),
     )
 )
 
@@ -205,6 +206,7 @@ def code(text: str, style: str = "Words") -> str:
         (run("か") + code("&lt;") + code("b", "Keyword"), '<p>か<code id="0">&lt;</code><code id="1">b</code></p>'),
         (code("abcdef") + run("か"), '<p><code id="0">abcdef</code>か</p>'),
         (run("か") + code("a") + PICTURE, '<p>か<code id="0">a</code><img id="1"></p>'),
+        (code("a", "Plain") + run("かき"), '<p><span id="0">a</span>かき</p>'),
         (code("a", "Code") + run("かき"), '<p><span id="0">a</span>かき</p>'),
         (code("a"), ""),
     ],
