@@ -21,7 +21,7 @@ from service.errors import (
 )
 from service.files import problems
 from service.files.kinds import is_known
-from service.files.translation import translated_file
+from service.files.translation import Progress, translated_file
 from service.schemas.problems import FileProblem
 from service.store.files import ClaimedFile, FileKey, Files
 from service.telemetry.logs import get_logger
@@ -97,14 +97,9 @@ class FileJobs:
     async def _hold(self, claimed: ClaimedFile) -> None:
         """Translate a file, but stop if its lease is lost: the file has expired, or another replica has it."""
         self._held.add(claimed.key)
-        done = 0
-
-        def progress(sentences: int) -> None:
-            nonlocal done
-            done = sentences
-
+        progress = Progress()
         work = asyncio.create_task(self._translate(claimed, progress))
-        lost = asyncio.create_task(self._until_lost(claimed, lambda: done))
+        lost = asyncio.create_task(self._until_lost(claimed, progress))
         try:
             await asyncio.wait({work, lost}, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
@@ -121,14 +116,14 @@ class FileJobs:
                 task.cancel()
             await asyncio.wait({work, lost})
 
-    async def _until_lost(self, claimed: ClaimedFile, done: Callable[[], int]) -> None:
+    async def _until_lost(self, claimed: ClaimedFile, progress: Progress) -> None:
         held = True
         while held:
             await asyncio.sleep(self._renew_seconds)
             with suppress(StoreUnavailableError):  # another replica that takes it over gets the same result
-                held = await self._files.renew(claimed, done())
+                held = await self._files.renew(claimed, progress.sentences, progress.unsure)
 
-    async def _translate(self, claimed: ClaimedFile, progress: Callable[[int], None]) -> None:
+    async def _translate(self, claimed: ClaimedFile, progress: Progress) -> None:
         if claimed.attempt > MOST_ATTEMPTS:
             await self._give_up(claimed, problems.after_attempts(MOST_ATTEMPTS, claimed.problem))
             return
@@ -146,7 +141,7 @@ class FileJobs:
             await self._give_up(claimed, problems.UNFORESEEN)
             raise
         else:
-            await _until_stored(lambda: self._files.finish(claimed, translation))
+            await _until_stored(lambda: self._files.finish(claimed, translation, progress.unsure))
             self._metrics.files.labels("done").inc()
 
     async def _fail(self, claimed: ClaimedFile, error: AntecedentError) -> None:

@@ -1,7 +1,6 @@
 """Translate a file as a document of its own."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.errors import QueueFullError
@@ -14,8 +13,14 @@ from service.use_cases.documents import Documents
 from service.use_cases.known import Finder
 from service.use_cases.terms import terms_of
 
-Progress = Callable[[int], None]
-"""Is called with the number of sentences translated so far."""
+
+@dataclass(slots=True)
+class Progress:
+    """How much of a file is translated."""
+
+    sentences: int = 0
+    unsure: int | None = None
+    """Of how many of these the model is unsure; None if it does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +83,10 @@ async def _once_there_is_room(documents: Documents, read: ReadFile, progress: Pr
 async def _translations(documents: Documents, read: ReadFile, progress: Progress) -> list[str]:
     found = list[str]()
     async with documents.prepare(read.request, read.text.segmented, read.find) as prepared:
+        limit, unsure = prepared.model.manifest.unsure_below, 0
         with documents.stream(prepared, awaited=False, among_others=True) as stream:
             async for sentence in stream:
                 found.append(sentence.translation)
-                progress(len(found))
+                unsure += limit is not None and sentence.score is not None and sentence.score < limit
+                progress.sentences, progress.unsure = len(found), None if limit is None else unsure
     return found

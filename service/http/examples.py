@@ -49,6 +49,7 @@ _FILE: Final[dict[str, Any]] = {
     **_PAIR,
     "sentences": 120,
     "translated": 48,
+    "unsure": 5,
     "seconds_remaining": 3,
     "problem": None,
 }

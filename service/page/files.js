@@ -116,13 +116,14 @@ function offer(line, file) {
   lines.set(file.id, line);
 }
 
-function update(line, { status, sentences, translated, problem }) {
+function update(line, { status, sentences, translated, unsure, problem }) {
   const [progress, state, fetchIt] = ["progress", "output", ".fetch"].map((selector) => line.querySelector(selector));
   line.dataset.status = status;
   progress.max = Math.max(1, sentences);
   progress.value = status === "done" ? progress.max : translated;
   progress.hidden = status === "error";
-  state.textContent = problem?.detail ?? `${translated} of ${sentences} sentences`;
+  const done = `${translated} of ${sentences} sentences`;
+  state.textContent = problem?.detail ?? (unsure ? `${done}; the model is unsure of ${unsure}` : done);
   fetchIt.hidden = status !== "done";
 }
 

@@ -190,6 +190,7 @@ def _info(key: FileKey, state: FileState) -> FileInfo:
         target_lang=file.target_lang,
         sentences=file.sentences,
         translated=file.sentences if state.status == "done" else state.sentences,
+        unsure=state.unsure,
         seconds_remaining=seconds_remaining(state),
         problem=problem_of(state),
     )

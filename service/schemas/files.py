@@ -58,6 +58,9 @@ class FileInfo(Body):
     """How many sentences the file has."""
     translated: int
     """How many of them are translated; 0 again if the file has to be started again."""
+    unsure: int | None
+    """How many of the translated ones have a `score` below the model's `unsure_below`; null before the first, and for a
+    model without such a limit."""
     seconds_remaining: int | None
     """Estimated time left, judging by the sentences translated so far; null before the first, and at the end."""
     problem: FileProblem | None

@@ -89,6 +89,8 @@ class FileState:
     """How many sentences are translated."""
     started: int
     """When the last attempt began, in seconds since 1970; 0 before the first."""
+    unsure: int | None = None
+    """Of how many of these the model is unsure; None if that is not known."""
     problem: str = ""
     """What went wrong, if the status is `error`, as written by `service.files.problems`."""
 
@@ -253,13 +255,17 @@ class Files:
                 return ClaimedFile(key, _kept(about), b64decode(content), memory, int(attempt), problem, token)
         return None
 
-    async def renew(self, claimed: ClaimedFile, sentences: int) -> bool:
-        """Renew the lease of a file and record how many sentences are translated; return whether it is still held."""
-        return bool(await self._run("renew_file", claimed.key.names(), claimed.token, self._lease_ms, sentences))
+    async def renew(self, claimed: ClaimedFile, sentences: int, unsure: int | None = None) -> bool:
+        """Renew the lease of a file and record how much of it is translated; return whether it is still held.
 
-    async def finish(self, claimed: ClaimedFile, translation: bytes) -> None:
-        """Store the translation of a file."""
-        await self._settle(claimed, "done", _written(translation))
+        The model is unsure of `unsure` of the sentences, if that is known.
+        """
+        args = (claimed.token, self._lease_ms, sentences, _number(unsure))
+        return bool(await self._run("renew_file", claimed.key.names(), *args))
+
+    async def finish(self, claimed: ClaimedFile, translation: bytes, unsure: int | None = None) -> None:
+        """Store the translation of a file, and of how many sentences the model is unsure, if that is known."""
+        await self._settle(claimed, "done", _written(translation), unsure=unsure)
 
     async def fail(self, claimed: ClaimedFile, problem: str) -> None:
         """Record what was wrong with a file, or with the service."""
@@ -269,10 +275,13 @@ class Files:
         """Put a file back for any replica to take, after a problem; `counts` says whether this counts as an attempt."""
         await self._settle(claimed, "queued", problem, counts=counts)
 
-    async def _settle(self, claimed: ClaimedFile, status: FileStatus, result: str, *, counts: bool = True) -> None:
+    async def _settle(
+        self, claimed: ClaimedFile, status: FileStatus, result: str, *, counts: bool = True, unsure: int | None = None
+    ) -> None:
         _, sizes = _of_tenant(claimed.key.tenant)
         keys = [*claimed.key.names(), sizes]
-        await self._run("settle_file", keys, claimed.token, status, result, int(not counts), claimed.key.id)
+        args = (claimed.token, status, result, int(not counts), claimed.key.id, _number(unsure))
+        await self._run("settle_file", keys, *args)
 
     async def _enqueue(self, key: FileKey) -> None:
         await self._run("queue_file", [_QUEUE], key.member)
@@ -301,9 +310,18 @@ def _kept(about: str) -> KeptFile | None:
         return None
 
 
-def _state(about: str, status: FileStatus, sentences: str, started: str | None, problem: str) -> FileState | None:
+def _number(known: int | None) -> str:
+    """Write a number for Redis; what is not known is empty."""
+    return "" if known is None else str(known)
+
+
+def _state(
+    about: str, status: FileStatus, sentences: str, started: str | None, unsure: str | None, problem: str
+) -> FileState | None:
     file = _kept(about)
-    return None if file is None else FileState(file, status, int(sentences), int(started or 0), problem)
+    if file is None:
+        return None
+    return FileState(file, status, int(sentences), int(started or 0), int(unsure) if unsure else None, problem)
 
 
 def _of_tenant(tenant: str) -> list[str]:

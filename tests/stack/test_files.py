@@ -89,6 +89,7 @@ def test_a_file_comes_back_as_a_file(client: httpx.Client) -> None:
         "filename": "手紙.txt",
         "sentences": 3,
         "translated": info["translated"],
+        "unsure": None,
         "seconds_remaining": info["seconds_remaining"],
         "problem": None,
     }

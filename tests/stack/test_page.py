@@ -242,7 +242,10 @@ def test_other_translation_is_chosen(page: Page, replica: Replica) -> None:
 
 
 def test_translations_that_the_model_is_unsure_of(page: Page, replica: Replica) -> None:
-    """They are underlined, until somebody chooses or writes another one; the stand-in is unsure of long sentences."""
+    """They are underlined, until somebody chooses or writes another one, and counted for a file.
+
+    The stand-in is unsure of long sentences.
+    """
     page.goto(replica.url)
     page.get_by_label("Languages").select_option(label="French → German")
     translate(page, "Une phrase courte.\n\nUne phrase qui est beaucoup plus longue que la première.")
@@ -263,6 +266,13 @@ def test_translations_that_the_model_is_unsure_of(page: Page, replica: Replica) 
     page.locator("#session .unsure").fill("lang.")
     page.locator("#session .target").last.press("Enter")
     expect(page.locator("#session .unsure")).to_have_count(0)
+    page.get_by_role("tab", name="Files").click()
+    text = "Une phrase courte.\n\nUne phrase qui est beaucoup plus longue que la première."
+    page.locator("#files input").set_input_files({"name": "u.txt", "mimeType": "text/plain", "buffer": text.encode()})
+    line = page.locator("#files li", has_text="u.txt")
+    expect(line.locator("output")).to_have_text("2 of 2 sentences; the model is unsure of 1")
+    line.get_by_role("button", name="Delete").click()
+    expect(line).to_have_count(0)
 
 
 def test_model_of_which_nothing_is_known(page: Page, replica: Replica) -> None:

@@ -12,5 +12,5 @@ local file = redis.call('HMGET', KEYS[1], 'file', 'content', 'memory', 'result')
 redis.call('DEL', KEYS[2]) -- first, since a Redis that is full refuses what follows, unless something was written before
 if not holder then redis.call('HINCRBY', KEYS[1], 'attempts', 1) end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
-redis.call('HSET', KEYS[1], 'status', 'translating', 'sentences', 0, 'started', redis.call('TIME')[1])
+redis.call('HSET', KEYS[1], 'status', 'translating', 'sentences', 0, 'unsure', '', 'started', redis.call('TIME')[1])
 return {file[1], file[2], file[3] or '', tonumber(redis.call('HGET', KEYS[1], 'attempts')), file[4] or ''}

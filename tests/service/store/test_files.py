@@ -133,8 +133,9 @@ async def test_a_lease_that_ends_is_anothers_to_take(redis: RedisClient) -> None
     await slow.finish(lost, b"lost")
     await slow.release(lost, counts=False)
     assert (await quick.state(KEYS[0])).status == "translating"
-    await quick.finish(taken, b"\xfetaken")
+    await quick.finish(taken, b"\xfetaken", 0)
     assert await quick.translation(KEYS[0]) == b"\xfetaken"
+    assert (await quick.state(KEYS[0])).unsure == 0
 
 
 async def test_a_lease_that_nobody_took_is_renewed(redis: RedisClient) -> None:
@@ -143,8 +144,12 @@ async def test_a_lease_that_nobody_took_is_renewed(redis: RedisClient) -> None:
     mine, made = await claimed(files(redis, lease_seconds=0.05), "x"), files(redis)
     await asyncio.sleep(0.1)
     assert await made.claim("y", [mine.key]) is None
-    assert await made.renew(mine, 1)
-    assert (await made.state(KEYS[0])).sentences == 1
+    assert (await made.state(KEYS[0])).unsure is None
+    assert await made.renew(mine, 2, 1)
+    state = await made.state(KEYS[0])
+    assert (state.sentences, state.unsure) == (2, 1)
+    assert await made.renew(mine, 2)
+    assert (await made.state(KEYS[0])).unsure is None
     assert await made.claim("y", []) is None
 
 
