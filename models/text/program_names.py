@@ -16,7 +16,8 @@ _SPOKEN: Final = "(?:[A-Z]_)++[A-Za-z]{1,2}(?![A-Za-z0-9_])"
 """Letters of an abbreviation that is read one by one, in transcripts: T_V_s"""
 PROGRAM_NAME: Final = rf"""
       {_BEGINS} (?: (?:~|\.{{1,2}}) (?:/{_PART})++ | (?:/{_PART}){{2,}}+ ) /?+                      # /etc/hosts ~/a ./a
-    | (?<![A-Za-z0-9]) [A-Za-z]:\\ (?: [A-Za-z0-9_$%~+-]++ | [.\\] (?=[A-Za-z0-9_$%~+-]) )*+ \\?+   # C:\Users\a.log
+    | (?<![A-Za-z0-9]) [A-Za-z]:\\ (?![(\[*])                                                      # C:\Users\a.log
+      (?: [A-Za-z0-9_$%~+-]++ | [.\\] (?=[A-Za-z0-9_$%~+-]) )*+ \\?+
     | {_BEGINS} (?: (?: [A-Za-z0-9_+-]++ | (?!{_ENDING}) \. )++ / )*+                              # src/a.py
       (?: [A-Za-z0-9_+-]++ (?!{_ENDING}) \. )*+ [A-Za-z0-9_+-]++ (?:{_ENDING})++ (?:/{_PART})*+    # example.org/b
     | {_BEGINS} (?:[A-Za-z0-9]++\.)*+ (?=[A-Za-z0-9_\\]{{5}}) (?=[0-9_\\]*+[A-Za-z]) (?!{_SPOKEN})

@@ -65,6 +65,7 @@ def test_what_has_words(text: str) -> None:
         ("%sWARNING: UTF-%sBE", ["%s", "%s"]),
         ("%1$dminutes, %(name)sx", ["%1$d", "%(name)s"]),
         ("%day %sort %user 50%off", []),
+        (r"a:\(x^2\) b:\*c\*", [r"\(x^2\)"]),
     ],
 )
 def test_placeholders_before_letters(text: str, there: list[str]) -> None:
