@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from string import punctuation
 from typing import Final
 
-from models.text.words import CODE, ENCLOSED, POWER, RAISED, TAG, beside
+from models.text.words import CODE, ENCLOSED, POWER, RAISED, SCHEME, TAG, beside
 
 SIGNS: Final = ("<", "*", "_", "~~", "==", "](", "][", "]{", "[^", *RAISED)
 """One of them is in each pair of marks, and in each mark without a partner."""
@@ -25,7 +25,7 @@ _TO: Final = rf"""(?:
 _MARK: Final = re.compile(
     rf"""
       (?P<word> {CODE} | {ENCLOSED} | {POWER} | \\[\\*_~=<\[\]] | \^\{{?+\*          # no marks, but a word
-        | (?i:https?|ftp):// [A-Za-z0-9/_.%:?=&\#@+,;-]*+ )
+        | {SCHEME} [A-Za-z0-9/_.%:?=&\#@+,;-]*+ )
     | (?P<note> (?: (?<![A-Za-z0-9)\]\s]) | (?<=[a-z]{{4}}) )       # <sup>1</sup>, of a note; not of a power, as in km
         <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} (?: </a[^<>]*+> )?
         </sup (?:\s[^<>]*+)? >

@@ -4,15 +4,18 @@ import re
 import unicodedata
 from typing import Final
 
+from models.text.identifiers import IDENTIFIER, may_identify
 from models.text.program_names import PROGRAM_NAME, may_name
 
 ENTITY: Final = r"&(?: \# (?: [xX]0{0,8}+[0-9A-Fa-f]{1,6} | 0{0,8}+[0-9]{1,7} ) | [A-Za-z][A-Za-z0-9]{1,30} );"
 """A character of HTML or XML: &amp; &#38; &#x26;"""
 _GOES_ON: Final = rf"(?! (?!&amp;) {ENTITY} | &amp; (?![A-Za-z0-9/=\#_~+$%-]) )"
 """Not where a page has > or a quotation mark behind an address, as an entity."""
+SCHEME: Final = r"(?: (?i:https?|ftp) | (?<![A-Za-z0-9]) [A-Za-z][A-Za-z0-9+.-]{1,20}+ ) ://"
+"""What addresses begin with."""
 ADDRESS: Final = rf"""
-      < (?: (?i:https?|ftp):// | (?i:mailto:)?+ [A-Za-z0-9._%+-]++ @ ) [!-;=?-~]++ >              # <https://example.org>
-    | (?: (?i:https?|ftp):// | (?<![A-Za-z0-9]) (?i:www)\. )                        # https://example.org/a_(b)
+      < (?: {SCHEME} | (?i:mailto:)?+ [A-Za-z0-9._%+-]++ @ ) [!-;=?-~]++ >              # <https://example.org>
+    | (?: {SCHEME} | (?<![A-Za-z0-9]) (?i:www)\. )                                # https://example.org/a_(b)
       (?: \([!\#-'*-;=?-~]*+\) | {_GOES_ON} [!\#-'*-;=?-~] )*
       (?: \([!\#-'*-;=?-~]*+\) | {_GOES_ON} [A-Za-z0-9/=\#_~&+$%-] )
       (?: (?<=[/=_\#-]) (?![ぁ-ん])                                   # …/wiki/紫式部, if white space says where it ends
@@ -21,6 +24,7 @@ ADDRESS: Final = rf"""
              | [A-Za-z0-9/=\#_~&+$%.-] ) ){{1,80}}+
           (?= [\s\u3000)\]>"'&] | \Z ) )?
     | (?<![A-Za-z0-9._%+-]) [A-Za-z0-9._%+-]++ @ [A-Za-z0-9-]++ (?:\.[A-Za-z0-9-]++)++   # of mail
+      (?: : [A-Za-z0-9_~-]++ (?: / (?: [A-Za-z0-9_~-] | \. (?=[A-Za-z0-9]) )++ )++ )?+   # git@example.org:name/a.git
 """
 """Without the marks of the sentence around it. Takes a time that is linear in the text's length, as all of these do."""
 TAG: Final = r"""
@@ -132,7 +136,7 @@ PLACEHOLDER: Final = (
     | \[ -?@[A-Za-z0-9_] [^\[\]\n\U000f0000-\U0010ffff]{0,120}+ \] (?!\()                # [@name, p. 3], of Pandoc
     | (?<![A-Za-z0-9&\#/]) \# [0-9]++ (?![A-Za-z0-9_])                                # of an issue: #123
     """
-    rf"| \\\( {_IN_FORMULA} \\\) | \\\[ {_IN_FORMULA} \\\] | {CODE} | </? {TAG} > | {PROGRAM_NAME}"
+    rf"| \\\( {_IN_FORMULA} \\\) | \\\[ {_IN_FORMULA} \\\] | {CODE} | </? {TAG} > | {PROGRAM_NAME} | {IDENTIFIER}"
 )
 _SIGNS: Final = (
     *("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[", "~", "^", "\\("),
@@ -169,7 +173,7 @@ def has_words(text: str) -> bool:
 
 def may_have_verbatim(text: str) -> bool:
     """Whether there may be an address or a placeholder; quick to say that there is none."""
-    return any(sign in text for sign in _SIGNS) or may_name(text)
+    return any(sign in text for sign in _SIGNS) or may_name(text) or may_identify(text)
 
 
 def _may_have_no_words(text: str) -> bool:
