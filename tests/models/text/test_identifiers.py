@@ -36,11 +36,16 @@ def test_names_are_found(name: str, around: str) -> None:
     assert _found(text) == [name] * around.count("{}")
 
 
-@pytest.mark.parametrize("option", ["--help", "-v"])
-def test_short_options_are_found_beside_letters_that_no_dash_of_a_sentence_is_beside(option: str) -> None:
-    """Elsewhere two hyphens may be a dash."""
-    assert _found(f"詳細は{option}を参照。") == [option]
-    assert _found(f"and so {option} went") == []
+@pytest.mark.parametrize("around", ["Use {} here.", "{}", "(or {})", "-h, {}", "'{}'", "詳細は{}を参照。", "「{}」"])
+def test_options_of_one_word_are_found(around: str) -> None:
+    """Where two hyphens are no dash between words."""
+    assert _found(around.format("--help")) == ["--help"]
+
+
+def test_options_of_one_letter_are_found_beside_letters_that_no_dash_is_beside() -> None:
+    """Elsewhere a hyphen may be a dash."""
+    assert _found("詳細は-vを参照。") == ["-v"]
+    assert _found("and so -I think- it went") == []
 
 
 @pytest.mark.parametrize(
@@ -52,7 +57,8 @@ def test_short_options_are_found_beside_letters_that_no_dash_of_a_sentence_is_be
         *("JR", "NHK", "USA", "A4", "T13", "No1", "Route1", "In1882", "DE10s"),  # as models can copy, or with a note
         *("theTale", "inJapan", "aJapanese", "McDonald", "MacArthur", "O'Brien's", "well-established"),
         *("R & D", "Tom&Jerry", "&lt;", "&nbsp;"),
-        *("he said--and left", "he said -- and left", "he said --and left", "a-b", "-5", "pre-1945"),
+        *("he said--and left", "he said -- and left", "a-b", "-5", "pre-1945"),
+        *("'a'--and left", 'The "Tale"--a long one--is', "eyes) --a kind of", '"a," --the first', '"--and then"'),
         *("US$5", "$5", "$ A", "a = b", "E=mc"),
         *("Ctrl+C", "10 MB", "24/7", "defaced", "1234567"),
     ],
