@@ -1,7 +1,7 @@
 """What versions, options, machines and products are told apart by: signs, digits and capitals within a word.
 
-Only what people leave as it is. So keys (Ctrl+C) and units (MB) are not among them, which other languages write in
-their own way; nor is what may be a word that lacks a space, or has the number of a note behind it.
+Only what people leave as it is. So units (MB) are not among them, which other languages write in their own way; nor is
+what may be a word that lacks a space, or has the number of a note behind it.
 """
 
 import re
@@ -30,6 +30,8 @@ IDENTIFIER: Final = rf"""
     | (?<![A-Za-z0-9.'&\#-]) (?: (?!{_GLUED}) [a-z]{{1,10}}+[A-Z][A-Za-z0-9]*+ | [A-Z][a-z]++[A-Z]{{2}}[A-Za-z]*+
         | [A-Z]{{2,8}}+[a-z]++[A-Z][A-Za-z]*+ ) (?![A-Za-z0-9])                               # macOS PostgreSQL
     | (?<![A-Za-z0-9&]) [A-Z]{{1,4}}+ & [A-Z]{{1,4}}+ (?![A-Za-z0-9&;])                        # AT&T
+    | (?<![A-Za-z0-9+-]) (?: (?:Alt|Cmd|Command|Control|Ctrl|Meta|Option|Shift|Super|Win) (?:[+-]|[ ]\+[ ]) ){{1,3}}+
+      (?: [A-Za-z0-9] | F[0-9]{{1,2}}+ ) (?![A-Za-z0-9+])                                     # Ctrl+C
     | (?<![A-Za-z0-9_-]) -- [a-z][a-z0-9]*+ (?: (?:-[a-z0-9]++)++ (?:{_VALUE})?+ | {_VALUE} )  # --max-length=80
     | (?: (?<![^\s(\[|/]) (?<![)"'”’][ ]) | (?<=["']) (?=--[a-z0-9]++["']) ) --[a-z][a-z0-9]*+ (?![A-Za-z0-9_-])
     | (?<=[「『（、ぁ-ヿ㐀-鿿가-힣]) (?: --[a-z][a-z0-9]*+ | -[A-Za-z] ) (?![A-Za-z0-9_-])                   # --help -v
@@ -38,8 +40,8 @@ IDENTIFIER: Final = rf"""
 """
 """For a verbose expression of ASCII; takes a time that is linear in the text's length."""
 _HINT: Final = re.compile(
-    r"[A-Za-z][0-9+#&]|[a-z][A-Z]|[A-Z]-[0-9]|[A-Z0-9_]=|[0-9]\.[0-9]++\.|[0-9][a-f]|[:-][0-9A-Fa-f]{2,4}[:-]|::|--[a-z]"
-    r"|(?<![A-Za-z0-9])\.[A-Za-z]|\$[A-Z_]|[^\x00-\x7f]-",
+    r"[A-Za-z][0-9+#&]|[a-z][A-Z]|[A-Z]-[0-9]|[A-Z0-9_]=|[0-9]\.[0-9]++\.|[0-9][a-f]|[:-][0-9A-Fa-f]{2,4}[:-]|::"
+    r"|--[a-z]|(?<![A-Za-z0-9])\.[A-Za-z]|\$[A-Z_]|[^\x00-\x7f]-|[a-z](?: \+ |-)(?:[A-Za-z0-9](?![A-Za-z0-9])|F[0-9])",
     re.ASCII,
 )
 

@@ -25,6 +25,7 @@ def _found(text: str) -> list[str]:
         *("iOS", "macOS", "eBay", "camelCase", "PostgreSQL", "MySQL", "XMLHttpRequest", "mRNA", "pH"),
         *("AT&T", "R&D", "Q&A"),
         *("--dry-run", "--max-length=80", "--lang=ja", "--config-file=/etc/a.conf"),
+        *("Ctrl+C", "Ctrl-C", "Ctrl + Shift + T", "Alt+F4", "Cmd-Q"),
         *("$HOME", "$PATH_2", "FOO=bar", "LANG=C.UTF-8"),
     ],
 )
@@ -60,7 +61,7 @@ def test_options_of_one_letter_are_found_beside_letters_that_no_dash_is_beside()
         *("he said--and left", "he said -- and left", "a-b", "-5", "pre-1945"),
         *("'a'--and left", 'The "Tale"--a long one--is', "eyes) --a kind of", '"a," --the first', '"--and then"'),
         *("US$5", "$5", "$ A", "a = b", "E=mc"),
-        *("Ctrl+C", "10 MB", "24/7", "defaced", "1234567"),
+        *("Ctrl", "the Alt key", "Control - I think", "Shift-work", "Option A", "10 MB", "24/7", "defaced", "1234567"),
     ],
 )
 def test_words_and_numbers_are_read(text: str) -> None:
@@ -72,7 +73,7 @@ def test_words_and_numbers_are_read(text: str) -> None:
     "piece",
     [
         *("C+", "a", "A", "aB", "1.", "1.1.1.", "--a", "--a-", "a:", "1:", "::", "$A", "A=", "A=.", ".", "ab", "a1"),
-        *("A-", "v1.", "A&", "00:", "1a2b3c4-", "--a=.:-", "A_", "0a", "Ab", "AAa"),
+        *("A-", "v1.", "A&", "00:", "1a2b3c4-", "--a=.:-", "A_", "0a", "Ab", "AAa", "Alt-", "Alt + "),
     ],
 )
 def test_long_texts_take_a_time_that_is_linear_in_their_length(piece: str) -> None:
