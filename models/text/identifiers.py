@@ -12,31 +12,35 @@ _GLUED: Final = "(?:a|an|and|as|at|by|en|for|from|in|is|of|on|or|the|to|was|with
 """Two words that lack a space: theTale"""
 _HEX: Final = "[0-9A-Fa-f]"
 IDENTIFIER: Final = rf"""
-      (?<![A-Za-z0-9+\#&]) (?: [A-Za-z]{{1,12}}+ \+\+ | [A-Z] \# ) (?![A-Za-z0-9+\#])         # C++ C#
-    | (?<![A-Za-z0-9+]) [A-Z][A-Za-z]{{2,12}}+ \+ (?! [A-Za-z0-9+=(] | [ ][A-Z0-9(] )          # Google+
-    | (?<![A-Za-z0-9_.)\]"']) \. (?: NET | env (?:\.[a-z]++)*+ | [a-z]{{2,12}}+ (?:(?<=rc)|(?<=ignore))  # .NET .bashrc
-        | aws|cache|config|docker|git|github|htaccess|kube|local|ssh|venv|vscode ) (?![A-Za-z0-9_])
-    | (?<![A-Za-z0-9.]) v[0-9]{{1,4}}+ (?:\.[0-9]{{1,6}}+)*+                                  # v1.2.3-rc1
-      (?: -?(?:alpha|beta|rc) (?:\.?[0-9]++)?+ )?+ (?![A-Za-z0-9])
-    | (?<![A-Za-z0-9.:-]) [0-9]{{1,3}}+ (?:\.[0-9]{{1,3}}+){{3}} (?: [/:][0-9]{{1,5}}+ )?+     # 10.0.0.1:80
-      (?! [A-Za-z0-9] | \.[0-9] )
-    | (?<![A-Za-z0-9:]) (?=[0-9A-Fa-f:]{{0,38}}::) (?=[A-Fa-f:]*+[0-9]) [0-9A-Fa-f:]{{3,39}}+  # fe80::1
-      (?<!:) (?![A-Za-z0-9])
-    | (?<![A-Za-z0-9:]) {_HEX}{{2}} (?: :{_HEX}{{2}} ){{5}} (?![A-Za-z0-9:])                   # of a network card
-    | (?<![A-Za-z0-9-]) {_HEX}{{8}} (?: -{_HEX}{{4}} ){{3}} -{_HEX}{{12}} (?![A-Za-z0-9])      # of RFC 9562
-    | (?<![A-Za-z0-9]) (?=[0-9]*+[a-f]) (?=[a-f]*+[0-9]) [0-9a-f]{{7,64}}+ (?![A-Za-z0-9])     # of a commit
-    | (?<![A-Za-z0-9.'-]) (?: [A-Z]{{2,6}}+-[0-9]{{1,6}}+ | [A-Z]{{2,3}}+[a-z]{{1,8}}+[0-9]{{1,4}}+
-        | [A-Z][0-9]{{1,4}}+[a-z] ) (?! [A-Za-z0-9-] | [.,][0-9] )                            # UTF-8 IPv4 K8s
-    | (?<![A-Za-z0-9.'&\#-]) (?: (?!{_GLUED}) [a-z]{{1,10}}+[A-Z][A-Za-z0-9]*+ | [A-Z][a-z]++[A-Z]{{2}}[A-Za-z]*+
-        | [A-Z]{{2,8}}+[a-z]++[A-Z][A-Za-z]*+ ) (?![A-Za-z0-9])                               # macOS PostgreSQL
-    | (?<![A-Za-z0-9&]) [A-Z]{{1,4}}+ & [A-Z]{{1,4}}+ (?![A-Za-z0-9&;])                        # AT&T
-    | (?<![A-Za-z0-9+-]) (?: (?:Alt|Cmd|Command|Control|Ctrl|Meta|Option|Shift|Super|Win) (?:[+-]|[ ]\+[ ]) ){{1,3}}+
-      (?: [A-Za-z0-9] | F[0-9]{{1,2}}+ ) (?![A-Za-z0-9+])                                     # Ctrl+C
-    | (?<![A-Za-z0-9_-]) -- [a-z][a-z0-9]*+ (?: (?:-[a-z0-9]++)++ (?:{_VALUE})?+ | {_VALUE} )  # --max-length=80
-    | (?: (?<![^\s(\[|/]) (?<![)"'”’][ ]) | (?<=["']) (?=--[a-z0-9]++["']) ) --[a-z][a-z0-9]*+ (?![A-Za-z0-9_-])
-    | (?<=[「『（、ぁ-ヿ㐀-鿿가-힣]) (?: --[a-z][a-z0-9]*+ | -[A-Za-z] ) (?![A-Za-z0-9_-])                   # --help -v
-    | (?<![A-Za-z0-9_$]) \$ [A-Z_][A-Z0-9_]++ (?![A-Za-z0-9$])                                # $HOME
-    | (?<![A-Za-z0-9_$]) [A-Z][A-Z0-9_]++ {_VALUE}                                            # LANG=C.UTF-8
+    (?<![A-Za-z0-9_.+\#&$-]) (?=[A-Za-z0-9.:$-]) (?! [A-Za-z][a-z]*+ [\s,] (?!\+) ) (?:   # quickly past words
+        (?: [A-Za-z]{{1,12}}+ \+\+ | [A-Z] \# ) (?![A-Za-z0-9+\#])                         # C++ C#
+      | [A-Z][A-Za-z]{{2,12}}+ \+ (?! [A-Za-z0-9+=(] | [ ][A-Z0-9(] )                      # Google+
+      | \. (?: NET | env (?:\.[a-z]++)*+ | [a-z]{{2,12}}+ (?:(?<=rc)|(?<=ignore))          # .NET .env.local .bashrc
+          | aws|cache|config|docker|git|github|htaccess|kube|local|ssh|venv|vscode ) (?![A-Za-z0-9_])
+      | v[0-9]{{1,4}}+ (?:\.[0-9]{{1,6}}+)*+                                               # v1.2.3-rc1
+        (?: -?(?:alpha|beta|rc) (?:\.?[0-9]++)?+ )?+ (?![A-Za-z0-9])
+      | (?<!:) [0-9]{{1,3}}+ (?:\.[0-9]{{1,3}}+){{3}} (?: [/:][0-9]{{1,5}}+ )?+            # 10.0.0.1:80
+        (?! [A-Za-z0-9] | \.[0-9] )
+      | (?<!:) (?=[0-9A-Fa-f:]{{0,38}}::) (?=[A-Fa-f:]*+[0-9]) [0-9A-Fa-f:]{{3,39}}+       # fe80::1
+        (?<!:) (?![A-Za-z0-9])
+      | (?<!:) {_HEX}{{2}} (?: :{_HEX}{{2}} ){{5}} (?![A-Za-z0-9:])                        # of a network card
+      | {_HEX}{{8}} (?: -{_HEX}{{4}} ){{3}} -{_HEX}{{12}} (?![A-Za-z0-9])                  # of RFC 9562
+      | (?=[0-9]*+[a-f]) (?=[a-f]*+[0-9]) [0-9a-f]{{7,64}}+ (?![A-Za-z0-9])                # of a commit
+      | (?: [A-Z]{{2,6}}+-[0-9]{{1,6}}+ | [A-Z]{{2,3}}+[a-z]{{1,8}}+[0-9]{{1,4}}+          # UTF-8 IPv4 K8s
+          | [A-Z][0-9]{{1,4}}+[a-z] ) (?! [A-Za-z0-9-] | [.,][0-9] )
+      | (?: (?!{_GLUED}) [a-z]{{1,10}}+[A-Z][A-Za-z0-9]*+                                  # macOS
+          | [A-Z][a-z]++[A-Z]{{2}}[A-Za-z]*+                                               # PostgreSQL
+          | [A-Z]{{2,8}}+[a-z]++[A-Z][A-Za-z]*+ ) (?![A-Za-z0-9])                          # XMLHttpRequest
+      | [A-Z]{{1,4}}+ & [A-Z]{{1,4}}+ (?![A-Za-z0-9&;])                                    # AT&T
+      | (?: (?:Alt|Cmd|Command|Control|Ctrl|Meta|Option|Shift|Super|Win) (?:[+-]|[ ]\+[ ]) ){{1,3}}+
+        (?: [A-Za-z0-9] | F[0-9]{{1,2}}+ ) (?![A-Za-z0-9+])                                # Ctrl+C
+      | -- [a-z][a-z0-9]*+ (?: (?:-[a-z0-9]++)++ (?:{_VALUE})?+ | {_VALUE} )               # --max-length=80
+      | (?: (?<![^\s(\[|/]) (?<![)"'”’][ ]) | (?<=["']) (?=--[a-z0-9]++["']) )             # --help
+        --[a-z][a-z0-9]*+ (?![A-Za-z0-9_-])
+      | (?<=[「『（、ぁ-ヿ㐀-鿿가-힣]) (?: --[a-z][a-z0-9]*+ | -[A-Za-z] ) (?![A-Za-z0-9_-])    # -v
+      | \$ [A-Z_][A-Z0-9_]++ (?![A-Za-z0-9$])                                              # $HOME
+      | [A-Z][A-Z0-9_]++ {_VALUE}                                                          # LANG=C.UTF-8
+    )
 """
 """For a verbose expression of ASCII; takes a time that is linear in the text's length."""
 _HINT: Final = re.compile(

@@ -29,7 +29,9 @@ def _found(text: str) -> list[str]:
         *("$HOME", "$PATH_2", "FOO=bar", "LANG=C.UTF-8"),
     ],
 )
-@pytest.mark.parametrize("around", ["Use {} for this.", "Is it ({})?", "これは{}です。", "{}、{}", "It is {}.", "{}"])
+@pytest.mark.parametrize(
+    "around", ["Use {} for this.", "Is it ({})?", "It's '{}'.", "これは{}です。", "{}、{}", "It is {}.", "{}"]
+)
 def test_names_are_found(name: str, around: str) -> None:
     """They are found whole, and without the punctuation around them."""
     text = around.replace("{}", name)
