@@ -19,7 +19,8 @@ PROGRAM_NAME: Final = rf"""
     | (?<![A-Za-z0-9]) [A-Za-z]:\\ (?![(\[*])                                                      # C:\Users\a.log
       (?: [A-Za-z0-9_$%~+-]++ | [.\\] (?=[A-Za-z0-9_$%~+-]) )*+ \\?+
     | {_BEGINS} (?: (?: [A-Za-z0-9_+-]++ | (?!{_ENDING}) \. )++ / )*+                              # src/a.py
-      (?: [A-Za-z0-9_+-]++ (?!{_ENDING}) \. )*+ [A-Za-z0-9_+-]++ (?:{_ENDING})++ (?:/{_PART})*+    # example.org/b
+      (?: [A-Za-z0-9_+-]++ (?!{_ENDING}) \. )*+ [A-Za-z0-9_+-]++ (?:{_ENDING})++
+      (?:\.[a-z0-9_-]++)*+ (?:/{_PART})*+                                                       # ftp.jp.example.org/b
     | {_BEGINS} (?:[A-Za-z0-9]++\.)*+ (?=[A-Za-z0-9_\\]{{5}}) (?=[0-9_\\]*+[A-Za-z]) (?!{_SPOKEN})
       [A-Za-z0-9]++ (?: (?:\\?+_){{1,2}}+ [A-Za-z0-9]++ )++ (?:\(\))?+ (?![A-Za-z0-9_])               # max_length a\_bc
     | (?<![A-Za-z0-9_.]) (?<!::) (?<!->) [A-Za-z_][A-Za-z0-9_]*+

@@ -100,7 +100,17 @@ def japanese() -> Spelling:
         "&lt;br/&gt;",
         *("@name", "@name_2", "@scope/a-b.c", "@name@host.example.org"),
         "#123",
-        *("README.md", "src/main.py", "a.tar.gz", "IMG_001.JPG", "Node.js", "example.org", "example.co.jp/a-b/c.html"),
+        *(
+            "README.md",
+            "src/main.py",
+            "a.tar.gz",
+            "IMG_001.JPG",
+            "Node.js",
+            "example.org",
+            "example.co.jp/a-b/c.html",
+            "ftp.jp.example.org",
+            "a.yaml.bak",
+        ),
         *("/etc/hosts", "~/docs/a", "./configure", "../a/b/", r"C:\Users\me\app.log"),
         *(
             "max_length",
