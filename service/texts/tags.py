@@ -12,6 +12,7 @@ from xml.parsers import expat
 
 from models.text.words import ENTITY
 from service.errors import InvalidInputError
+from service.texts.untranslated import is_of_code, says_no
 
 _APART: Final = r"<!--(?: -?> | .*?--> | .*\Z ) | <!\[CDATA\[(?: .*?\]\]> | .*\Z ) | <![^>]*+(?: > | \Z )"
 _INSTRUCTION: Final = r"<\?(?: .*?\?> | .*\Z )"
@@ -33,9 +34,6 @@ _DOCUMENT: Final = re.compile(
     r"\s*+(?: <\?xml\s | (?: (?: <!--(?>.*?-->) | <\?(?>.*?\?>) ) \s*+ )*+ <!DOCTYPE\b )", _FLAGS
 )
 """The beginning of a whole document; any other text is a part of one, which may have text beside several elements."""
-_ATTRIBUTE: Final = re.compile(
-    r"""[\s"'/]([^\s"'<>/=]++)\s*+=\s*+(?: "([^"]*+)" | '([^']*+)' | ([^\s"'>]++) )""", _FLAGS
-)
 _ENDS_ALONE: Final = re.compile(r"""(?:^|[\s"'])/$""")
 """The end of a self-closing tag's attributes; in HTML, <a href=http://example.org/> is not self-closing."""
 _VOID: Final = frozenset(
@@ -166,11 +164,14 @@ def _without_ignored(tokens: Sequence[Token], ignored: AbstractSet[str], *, html
     """Merge each element that is not to be translated into one token; an unclosed one goes on to the end."""
     inside: list[Token] = []
     still_open = Counter[str]()
+    around = Token(Kind.TEXT, "")
     for token in tokens:
         if inside and html and _is_behind(token, inside[0].name, still_open):
             yield _ignored(inside)
             inside, still_open = [], Counter()
-        if not inside and not (token.kind is Kind.OPENS and (token.name in ignored or (html and _says_no(token)))):
+        begins = token.kind is Kind.OPENS and (token.name in ignored or (html and _is_for_nobody(token, around)))
+        around = around if token.raw.isspace() else token
+        if not inside and not begins:
             yield token
             continue
         inside.append(token)
@@ -249,12 +250,11 @@ def _end_of_note(tokens: Sequence[Token], place: int) -> int | None:
     return end if is_link and names <= _IN_NOTES and _NOTE.fullmatch(said) else None
 
 
-def _says_no(token: Token) -> bool:
-    """Return whether an element's attributes say that it is not to be translated."""
-    if "translate" not in token.raw.lower():
-        return False
-    said = {name.lower(): (a or b or c).lower() for name, a, b, c in _ATTRIBUTE.findall(token.raw)}
-    return said.get("translate") == "no" or "notranslate" in said.get("class", "").split()
+def _is_for_nobody(token: Token, around: Token) -> bool:
+    """Return whether a page says that an element, behind the token `around`, is not to be translated, or has code."""
+    if says_no(token.raw):
+        return True
+    return token.name == "pre" and (is_of_code(token.raw) or (around.kind is Kind.OPENS and is_of_code(around.raw)))
 
 
 def _ignored(tokens: Sequence[Token]) -> Token:

@@ -145,7 +145,7 @@ def test_nothing_takes_long(run: str) -> None:
 
 def test_zeros_before_the_number_of_a_character() -> None:
     """However many there are."""
-    assert html_of(resx(f"x&#{'0' * 5000}65;y").encode()) == "xAy"
+    assert html_of(resx(f"x&#{'0' * 5000}97;y").encode()) == "xay"
 
 
 _TEXTS = st.lists(st.sampled_from([*"xz \n\t\r'\"あ😀>]", "& ", "< "]), max_size=8).map("".join)
