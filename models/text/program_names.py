@@ -1,4 +1,4 @@
-"""Names that programs know things by, outside of code: of files, folders, hosts and functions."""
+"""Names that programs know things by, outside of code: of files, folders, hosts, functions and pages of manuals."""
 
 import re
 from typing import Final
@@ -25,11 +25,15 @@ PROGRAM_NAME: Final = rf"""
       [A-Za-z0-9]++ (?: (?:\\?+_){{1,2}}+ [A-Za-z0-9]++ )++ (?:\(\))?+ (?![A-Za-z0-9_])               # max_length a\_bc
     | (?<![A-Za-z0-9_.]) (?<!::) (?<!->) [A-Za-z_][A-Za-z0-9_]*+
       (?: (?:\.|::|->) [A-Za-z_][A-Za-z0-9_]*+ )*+ \(\)                                           # size() a.size()
+    | {_BEGINS} [a-z][A-Za-z0-9_.+-]*+ \([1-9][a-z]{{0,2}}\) (?![A-Za-z0-9])                       # printf(3)
 """
 """For a verbose expression of ASCII; takes a time that is linear in the text's length."""
 _HAS_ENDING: Final = re.compile(_ENDING)
+_HAS_SECTION: Final = re.compile(r"[a-z0-9]\([1-9]", re.ASCII)
 
 
 def may_name(text: str) -> bool:
     """Whether there may be such a name; quick to say that there is none."""
-    return any(sign in text for sign in ("_", "/", "\\", "()")) or ("." in text and bool(_HAS_ENDING.search(text)))
+    if any(sign in text for sign in ("_", "/", "\\", "()")):
+        return True
+    return ("." in text and bool(_HAS_ENDING.search(text))) or ("(" in text and bool(_HAS_SECTION.search(text)))
