@@ -10,7 +10,7 @@ from typing import Final
 from models.text.glossary import Glossary, Term
 from models.text.markup import NO_MARKS, Unmarked, with_parts_replaced
 from models.text.word_edges import places_of
-from models.text.words import beside, is_address
+from models.text.words import beside, stands_apart
 
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
 """Stand-ins for addresses, placeholders or terms: the words that both shipped models copy most reliably."""
@@ -189,8 +189,8 @@ def as_tokenized(text: str) -> str:
 
 
 def _apart(verbatim: str, found: re.Match[str]) -> str:
-    """Return the replacement of a stand-in: an address gets spaces where an adjacent letter would become part of it."""
-    if not is_address(verbatim):
+    """Return the replacement of a stand-in, with spaces where an adjacent letter would become part of it."""
+    if not stands_apart(verbatim):
         return verbatim
     before, after = beside(found)
     return f"{' ' if before.isalnum() else ''}{verbatim}{' ' if after.isalnum() else ''}"

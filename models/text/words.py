@@ -46,8 +46,19 @@ CODE: Final = (
     r" </(?i:(?P=element))>"
 )
 """What HTML has for words of a program: <code>ls -l</code>."""
-TICKED: Final = r"(?<![`\\]) (?P<ticks>`{1,2}) (?![`\s]) [^`\n\U000f0000-\U0010ffff]{1,80}+ (?<!\s) (?P=ticks) (?!`)"
+TICKED: Final = r"""
+      (?: (?<![A-Za-z0-9:]) : [a-z0-9_+-]{1,20}+ (?: :[a-z0-9_+-]{1,20}+ ){0,2}+ : (?=`) )?+   # :ref:`name` of reST
+      (?<![`\\]) (?P<ticks>`{1,2}) (?![`\s])
+      (?: [^`\n\U000f0000-\U0010ffff]{1,80}+ | [^`\n\U000f0000-\U0010ffff]{1,400}+ (?<=>) )
+      (?<!\s) (?P=ticks) (?!`)
+      (?: _{1,2} (?![A-Za-z0-9_]) )?+                                             # `text <https://example.org>`__ of it
+"""
 """What Markdown has for them: `code`, but not `one' `other'."""
+REFERENCE: Final = r"""
+      (?<![^\s("'\u0080-\U0010ffff]) \| [A-Za-z][A-Za-z0-9_.-]{0,40}+ \| (?! [A-Za-z0-9|] | \s*+ \|)     # |version|
+    | \[ (?: [0-9]{1,3} | \#[A-Za-z0-9_-]*+ | \* | [A-Za-z][A-Za-z0-9_.-]{1,40}+ ) \]_ (?![A-Za-z0-9_])   # [1]_
+"""
+"""What reStructuredText replaces, and how it refers to notes."""
 _IN_FORMULA: Final = r"""(?:
       [^\\\n^_=]{1,2} (?=\\)
     | [^\\\n^_=]{0,80}+ (?: [\^_=] | \\[A-Za-z] ) (?: [^\\\n\U000f0000-\U0010ffff] | \\[^()\[\]\n] ){0,200}+ )"""
@@ -86,6 +97,7 @@ ENCLOSED: Final = (
 PLACEHOLDER: Final = (
     rf"""
       {ENCLOSED}
+    | {REFERENCE}
     | {HASHTAG}
     | (?<![0-9.,]) [0-9]++ (?:[.,][0-9]++)*+ [⁻{RAISED}]++ (?!\w)                              # 10⁶
     | {_TEN}                                                                                # 10<sup>6</sup>
@@ -139,7 +151,7 @@ PLACEHOLDER: Final = (
     rf"| \\\( {_IN_FORMULA} \\\) | \\\[ {_IN_FORMULA} \\\] | {CODE} | </? {TAG} > | {PROGRAM_NAME} | {IDENTIFIER}"
 )
 _SIGNS: Final = (
-    *("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[", "~", "^", "\\("),
+    *("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[", "~", "^", "|", "\\("),
     *"¥￥£€₩₹₽₫₱₺₪₴₿",
     *("＿＿", "m2", "m3", *RAISED, *_FRACTIONS, *_SQUARES),
 )
@@ -149,6 +161,7 @@ PICTURES: Final = (
 )
 """Emoji and other pictures, also of fonts of their own, for a set of a regular expression; not 〇〇寺, ♭, ♯."""
 
+_OF_REST: Final = re.compile(r":[a-z][^`]*+`.*`_*+|`.*`_++|``.*``|\|[^|]*+\||\[[^\[\]]*+\]_")
 _ADDRESS: Final = re.compile(ADDRESS, re.VERBOSE | re.ASCII)
 _PICTURE: Final = r"!\[\]\( [!\#-'*-;=?-~]++ \)"
 """One that Markdown has no words for: ![](a.png)"""
@@ -190,6 +203,11 @@ def inside_verbatim(text: str) -> set[int]:
 def is_address(text: str) -> bool:
     """Whether a text begins with one."""
     return _ADDRESS.match(text) is not None
+
+
+def stands_apart(text: str) -> bool:
+    """Whether letters beside a text would become part of it: of an address, or of what reStructuredText marks."""
+    return is_address(text) or _OF_REST.fullmatch(text) is not None
 
 
 def beside(found: re.Match[str]) -> tuple[str, str]:
