@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from service.errors import InvalidInputError
-from service.files import books, markdown
+from service.files import books, markdown, restructured
 from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.files.plain import text_like, text_of
 from service.files.programs import android, catalogs, json_texts, properties, resx
@@ -72,6 +72,7 @@ _RESX: Final = Kind("application/xml", HTML, read=resx.html_of, write=resx.with_
 KINDS: Final = {
     ".txt": Kind("text/plain; charset=utf-8", wrapped=True),
     ".md": Kind("text/markdown; charset=utf-8", wrapped=True, read=markdown.text_of, write=markdown.with_translation),
+    ".rst": Kind("text/x-rst; charset=utf-8", HTML, read=restructured.html_of, write=restructured.with_translation),
     ".srt": _subtitles("application/x-subrip"),
     ".vtt": _subtitles("text/vtt"),
     ".ass": _SUBSTATION,

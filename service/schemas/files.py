@@ -25,8 +25,8 @@ class FileForm(Body):
     """A form with a file to translate as one document, and options."""
 
     file: bytes
-    """Text, Markdown, `.srt`, `.vtt`, `.ass`, `.ssa`, HTML, `.docx`, `.odt`, `.pptx`, `.odp`, `.xlsx`, `.ods`, `.epub`,
-    `.xliff`, `.po`, `.json`, `.arb`, `.properties`, `.resx`, `.resw` or `.xml` (of Android)."""
+    """Text, Markdown, `.rst`, `.srt`, `.vtt`, `.ass`, `.ssa`, HTML, `.docx`, `.odt`, `.pptx`, `.odp`, `.xlsx`, `.ods`,
+    `.epub`, `.xliff`, `.po`, `.json`, `.arb`, `.properties`, `.resx`, `.resw` or `.xml` (of Android)."""
     source_lang: Language
     target_lang: Language
     filename: Annotated[FileName, Field(default_factory=str)]

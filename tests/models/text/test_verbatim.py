@@ -96,6 +96,7 @@ def japanese() -> Spelling:
         "<code class='a'>ls -l</code>",
         *(":ref:`tools`", ":py:func:`os.path.join`", ":doc:`the guide </usage/guide>`", "`the guide`_", "|version|"),
         "`the Policy of Debian <https://www.debian.org/doc/debian-policy/ch-binary.html#s-descriptions-of-all>`__",
+        "`the Policy of Debian &lt;https://www.debian.org/doc/debian-policy/ch-binary.html#s-descriptions-of-all&gt;`_",
         *("[1]_", "[#]_", "[CIT2002]_"),
         *("`*.py`", "`**kwargs`", "`<b>`", "`</b>`", "`[a](b)`", "`~~a~~`", "`a_`"),
         *("<!-- <b>a</b> -->", '{{ "<b>a</b>" | safe }}', "{n, plural, one {<b>#</b> item} other {**#** items}}"),

@@ -1,0 +1,272 @@
+"""Read documents in reStructuredText as HTML, without what is for programs, and write translations in place.
+
+Each paragraph becomes one line, since its text is another one. Directives are known by their names: of those that hold
+text, the title and the content are translated, and of all others nothing. Tables drawn with signs stay as they are, as
+their columns are as wide as their texts.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from models.text.words import beside, has_words
+from service.files.messages import page_of, texts_of
+from service.files.plain import text_like, text_of
+from service.segmentation.line_marks import after_marks
+
+_TITLED: Final = re.compile(
+    "admonition|attention|caution|centered|danger|error|hint|important|list-table|note|rubric|seealso|sidebar|table|tip"
+    "|todo|topic|warning"
+)
+"""Directives that have text on their first line, and hold more."""
+_DATED: Final = re.compile("deprecated|version(?:added|changed|removed)")
+"""The same, behind a version."""
+_HOLDING: Final = re.compile(
+    "class|compound|container|epigraph|figure|glossary|header|footer|highlights|hlist|only|pull-quote|tabs?|tab-(?:item|set)"
+    "|grid(?:-item(?:-card)?)?|card|dropdown"
+    "|(?:[a-z]+:)?(?:attribute|class|classmethod|cmdoption|confval|constant|data|decorator|describe|enum|envvar|exception"
+    "|function|macro|member|method|module|object|option|program|property|staticmethod|struct|type|var)"
+)
+"""Directives that hold text, and have a name or a file on their first line."""
+_EXPLICIT: Final = re.compile(
+    r"""(?P<indent>[ \t]*)\.\.(?=\s|\Z)[ \t]*
+    (?: (?P<note>\[[^\[\]\n]+\][ \t]+) | (?P<name>[A-Za-z][A-Za-z0-9:+._-]*?)::(?=\s|\Z)[ \t]* )?+""",
+    re.VERBOSE,
+)
+"""A directive, the text of a note, the target of a link, or a comment."""
+_FIELD: Final = re.compile(r"[ \t]*:(?![:\s])[^:\n`]{1,80}+:(?=\s|\Z)[ \t]*")
+_LINE_BLOCK: Final = re.compile(r"[ \t]*\|[ \t]+")
+_AUTOMATIC: Final = re.compile(r"[ \t]*\(?#[.)][ \t]+")
+"""The mark of an item that is numbered by the program."""
+_RULE: Final = re.compile(r"([!-/:-@\[-`{-~])\1+\s*")
+"""What is above or below a title, or between parts of a text."""
+_TABLE: Final = re.compile(r"[ \t]*(?:\+(?:[-=]+\+)+|=+(?:[ \t]+=+)+)\s*")
+_SIMPLE: Final = re.compile(r"[ \t]*=")
+_EXAMPLE: Final = re.compile(r"[ \t]*>>>(?=\s|\Z)")
+_NOTHING: Final = "\\ "
+"""White space that is not shown."""
+_LITERAL: Final = "::"
+"""What says that an example follows."""
+_ENUMERATOR: Final = re.compile(
+    r"\A(?:[-*+•‣⁃]|(?:[A-Za-z]|[0-9]{1,4}|[ivxlcdmIVXLCDM]{1,8}|#)[.)]|\([A-Za-z0-9]{1,4}\))\s"
+)
+"""What would make a paragraph of one line an item of a list."""
+_STRESSED: Final = re.compile(r"(?<![\\*])(?P<sign>\*{1,2})(?![\s*])[^*]++(?<!\s)(?P=sign)(?!\*)")
+"""Words with emphasis."""
+_USUAL_INDENT: Final = 3
+"""Of what a directive holds."""
+_SPACELESS: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]")
+"""Letters and punctuation of languages without spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of a paragraph or a title, and how the document has them."""
+
+    words: str
+    was: str
+    over: str = ""
+    """The line above a title."""
+    under: str = ""
+    """The line below a title, or what says that an example follows."""
+    is_title: bool = False
+
+    def written(self, words: str) -> str:
+        """Return what the document has with other words in place of these."""
+        if words == self.words:
+            return self.was
+        words = _STRESSED.sub(_apart, words)
+        if self.is_title:  # whose lines must not be shorter
+            return f"{_as_wide(self.over, words)}{words}{_as_wide(self.under, words)}"
+        return _ENUMERATOR.sub(r"\\\g<0>", words) + self.under
+
+
+def html_of(content: bytes) -> str:
+    """Return the texts of a document, one after the other.
+
+    Raises:
+        InvalidInputError: it is in an encoding that is not read.
+    """
+    return page_of([each.words for each in _words(text_of(content))], content)
+
+
+def with_translation(content: bytes, translation: str) -> bytes:
+    """Return the document with its texts replaced by `translation`: the translated result of `html_of`."""
+    text = text_of(content)
+    found = iter(texts_of(translation, [each.words for each in _words(text)], content))
+    written = (each if isinstance(each, str) else each.written(next(found)) for each in _Reader(text).pieces())
+    return text_like(content, "".join(written))
+
+
+def _words(text: str) -> list[_Words]:
+    return [each for each in _Reader(text).pieces() if isinstance(each, _Words)]
+
+
+class _Reader:
+    """Reads a text from its first line to its last."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.splitlines(keepends=True)
+        self._place = 0
+
+    def pieces(self) -> Iterator[str | _Words]:
+        """Yield what stays, and what is translated, in its order; nothing is left out."""
+        while self._place < len(self._lines):
+            line = self._lines[self._place]
+            if explicit := _EXPLICIT.match(line):
+                yield from self._explicit(explicit)
+            elif title := self._title():
+                yield from title
+            elif _TABLE.fullmatch(line) or _EXAMPLE.match(line):
+                yield self._taken(self._end_of_table() if _TABLE.fullmatch(line) else self._end_of_paragraph())
+            elif has_words(line):
+                yield from self._paragraph(_begin(line))
+            else:
+                yield self._taken(self._place + 1)
+                if line.strip() == _LITERAL:
+                    yield self._held(_indent(line))
+
+    def _taken(self, end: int) -> str:
+        """Return the lines up to a place, and go on there."""
+        taken = "".join(self._lines[self._place : end])
+        self._place = end
+        return taken
+
+    def _line(self, place: int) -> str:
+        return self._lines[place] if place < len(self._lines) else ""
+
+    def _explicit(self, found: re.Match[str]) -> Iterator[str | _Words]:
+        line, name, indent = self._lines[self._place], found["name"] or "", len(found["indent"])
+        begin = found.end()
+        if is_dated := _DATED.fullmatch(name):
+            begin += len(line[begin:]) - len(line[begin:].partition(" ")[2].lstrip())
+        has_text = found["note"] or is_dated or _TITLED.fullmatch(name)
+        if has_text and line[begin:].strip():
+            yield from self._paragraph(begin, within=indent)
+        else:
+            yield self._taken(self._place + 1)
+        if has_text or _HOLDING.fullmatch(name):
+            yield self._taken(self._end_of_options(indent))
+        else:
+            yield self._held(indent)
+
+    def _end_of_options(self, indent: int) -> int:
+        place = self._place
+        while _FIELD.match(self._line(place)) and _indent(self._line(place)) > indent:
+            place += 1
+        return place
+
+    def _held(self, indent: int) -> str:
+        """Take the lines that are indented more, and empty ones between them."""
+        end = place = self._place
+        while place < len(self._lines):
+            if self._lines[place].strip():
+                if _indent(self._lines[place]) <= indent:
+                    break
+                end = place + 1
+            place += 1
+        return self._taken(end)
+
+    def _title(self) -> tuple[_Words, str] | None:
+        """Read a title, if there is one."""
+        above = self._lines[self._place] if _RULE.fullmatch(self._lines[self._place]) else ""
+        place = self._place + bool(above)
+        line, below = self._line(place), self._line(place + 1)
+        is_title = has_words(line) and _RULE.fullmatch(below) and (not above or above.strip() == below.strip())
+        if not is_title or (line[0].isspace() and not above):
+            return None
+        self._place = place + 2
+        over, under = above + line[: _indent(line)], line[len(line.rstrip()) :] + below.rstrip()
+        words = line.strip()
+        return _Words(words, f"{over}{words}{under}", over, under, is_title=True), below[len(below.rstrip()) :]
+
+    def _paragraph(self, begin: int, within: int | None = None) -> Iterator[str | _Words]:
+        """Read a paragraph whose words begin at a place of the line; its other lines begin there, or `within` more."""
+        end = self._place + 1
+        while self._goes_on(self._line(end), begin, within):
+            end += 1
+        lines = self._taken(end)
+        yield lines[:begin]
+        was = lines[begin:].rstrip()
+        behind = lines[begin + len(was) :]
+        words = _joined(was.splitlines())
+        if words.endswith(_LITERAL):
+            column = begin if within is None else within + _USUAL_INDENT
+            yield _introduction(words.removesuffix(_LITERAL), was, behind or "\n", column)
+            yield behind + self._held(column)
+        else:
+            yield _Words(words, was) if has_words(words) else was
+            yield behind
+
+    def _goes_on(self, line: str, begin: int, within: int | None) -> bool:
+        indent = _indent(line)
+        is_near = indent == begin if within is None else indent > within
+        return (
+            is_near
+            and bool(line.strip())
+            and _begin(line) == indent
+            and not (_EXPLICIT.match(line) or _RULE.fullmatch(line) or _TABLE.fullmatch(line))
+        )
+
+    def _end_of_paragraph(self) -> int:
+        place = self._place
+        while self._line(place).strip():
+            place += 1
+        return place
+
+    def _end_of_table(self) -> int:
+        """Return the place behind a table: one without borders between columns may have empty lines."""
+        end = self._end_of_paragraph()
+        while _SIMPLE.match(self._lines[self._place]) and not _TABLE.fullmatch(self._lines[end - 1]):
+            place = next((at for at in range(end, len(self._lines)) if self._lines[at].strip()), None)
+            if place is None or _indent(self._lines[place]) < _indent(self._lines[self._place]):
+                break
+            self._place, begin = place, self._place
+            end, self._place = self._end_of_paragraph(), begin
+        return end
+
+
+def _introduction(words: str, was: str, end: str, column: int) -> _Words:
+    """Return a paragraph before an example; what says so becomes one of its own, as no translation need end with it."""
+    said = words.rstrip()
+    colon = ":" * (said == words)  # which readers see, too
+    return _Words(f"{said}{colon}", was, under=f"{end}{end}{' ' * column}{_LITERAL}")
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _begin(line: str) -> int:
+    """Return where the words of a line begin, behind the mark of a field, a line block, or lists within one another."""
+    for mark in (_FIELD, _LINE_BLOCK, _AUTOMATIC):
+        if found := mark.match(line):
+            return found.end()
+    begin = after_marks(line)
+    return begin + after_marks(line[begin:])
+
+
+def _joined(lines: list[str]) -> str:
+    """Join the lines of a paragraph, without spaces in languages that have none."""
+    joined = ""
+    for line in filter(None, map(str.strip, lines)):
+        gap = "" if not joined or _SPACELESS.match(joined[-1]) or _SPACELESS.match(line) else " "
+        joined += gap + line
+    return joined
+
+
+def _apart(stressed: re.Match[str]) -> str:
+    """Return words with emphasis, apart from letters that are directly beside them in languages without spaces."""
+    before, after = beside(stressed)
+    return f"{_NOTHING * before.isalnum()}{stressed[0]}{_NOTHING * after.isalnum()}"
+
+
+def _as_wide(rule: str, words: str) -> str:
+    """Return a title's line, and what is beside it, not shorter than the title."""
+    width = sum(1 + (unicodedata.east_asian_width(each) in "FW") for each in words)
+    found = re.search(r"([!-/:-@\[-`{-~])\1+", rule)
+    if found is None or len(found[0]) >= width:
+        return rule
+    return f"{rule[: found.start()]}{found[1] * width}{rule[found.end() :]}"

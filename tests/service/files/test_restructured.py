@@ -1,0 +1,287 @@
+"""Documents in reStructuredText: what is translated, what stays, and that the result is such a document again."""
+
+import html
+import re
+
+import pytest
+
+from service.files.kinds import kind_of
+from service.files.restructured import html_of, with_translation
+
+PAGE = """\
+.. _start:
+
+=======
+Temples
+=======
+
+The temples of Kyoto are
+old, and made of wood.
+
+Halls
+-----
+
+.. note:: A hall may be
+   closed.
+
+   Ask *first*.
+
+.. figure:: hall.png
+   :width: 80
+
+   The hall at night.
+
+.. code-block:: python
+
+   print("hall")
+
+   print("gate")
+
+- A gate
+  of stone::
+
+    $ open gate
+
+  and a bell
+
+  #. First
+  #. Second
+
+.. versionadded:: 3.1
+   The bell.
+
+.. versionchanged:: 3.2 It rings.
+.. [1] A note.
+.. This is a comment
+   of two lines.
+.. |date| date::
+
+:Author: Somebody
+:orphan:
+
+| Old pond
+| frogs jump in
+
++-----+-----+
+| one | two |
++-----+-----+
+
+====  ====
+ one  two
+====  ====
+   a
+
+   b  c
+====  ====
+
+>>> ring()
+'bong'
+
+::
+
+    as it is
+
+.. unheard:of:: what
+   it holds
+
+The end.
+"""
+TRANSLATED = """\
+.. _start:
+
+=======
+TEMPLES
+=======
+
+THE TEMPLES OF KYOTO ARE OLD, AND MADE OF WOOD.
+
+HALLS
+-----
+
+.. note:: A HALL MAY BE CLOSED.
+
+   ASK *FIRST*.
+
+.. figure:: hall.png
+   :width: 80
+
+   THE HALL AT NIGHT.
+
+.. code-block:: python
+
+   print("hall")
+
+   print("gate")
+
+- A GATE OF STONE:
+
+  ::
+
+    $ open gate
+
+  AND A BELL
+
+  #. FIRST
+  #. SECOND
+
+.. versionadded:: 3.1
+   THE BELL.
+
+.. versionchanged:: 3.2 IT RINGS.
+.. [1] A NOTE.
+.. This is a comment
+   of two lines.
+.. |date| date::
+
+:Author: SOMEBODY
+:orphan:
+
+| OLD POND
+| FROGS JUMP IN
+
++-----+-----+
+| one | two |
++-----+-----+
+
+====  ====
+ one  two
+====  ====
+   a
+
+   b  c
+====  ====
+
+>>> ring()
+'bong'
+
+::
+
+    as it is
+
+.. unheard:of:: what
+   it holds
+
+THE END.
+"""
+
+
+def capital(page: str) -> str:
+    """The texts of a page, "translated": in capitals."""
+    return re.sub(r"(<[^>]*+>|&[a-z]++;)|[^<&]++", lambda found: found[1] or found[0].upper(), page)
+
+
+def capitals(page: str) -> str:
+    """A document, "translated"."""
+    return with_translation(page.encode(), capital(html_of(page.encode()))).decode()
+
+
+def said(page: str, words: str, other: str) -> str:
+    """A page, translated, in which some words have become other ones."""
+    text = html_of(page.encode())
+    assert html.escape(words) in text
+    return with_translation(page.encode(), text.replace(html.escape(words), html.escape(other))).decode()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_what_is_translated(end: str) -> None:
+    """Text and titles, each paragraph on a line; nothing that is for programs, nor tables."""
+    assert capitals(PAGE.replace("\n", end)) == TRANSLATED.replace("\n", end)
+
+
+def test_what_is_not_translated_stays_as_it_is() -> None:
+    """With its lines."""
+    content = PAGE.encode()
+    assert with_translation(content, html_of(content)) == content
+
+
+@pytest.mark.parametrize(
+    ("page", "words", "other", "expected"),
+    [
+        ("Bell\n----\n", "Bell", "The bell", "The bell\n--------\n"),
+        ("Bell\n====\n", "Bell", "鐘の音色", "鐘の音色\n========\n"),
+        ("====\nBell\n====\n\na", "Bell", "The bell", "========\nThe bell\n========\n\na"),
+        ("======\n Bell\n======\n", "Bell", "The bell", "========\n The bell\n========\n"),
+        ("Temples\n-------\n", "Temples", "寺", "寺\n-------\n"),
+    ],
+)
+def test_lines_of_titles_are_not_too_short(page: str, words: str, other: str, expected: str) -> None:
+    """They would be no titles; letters of Japanese count as two."""
+    assert said(page, words, other) == expected
+
+
+@pytest.mark.parametrize("other", ["M. Matsumoto", "1. April", "IV. Legion", "(a) word", "- a dash", "* a", "#. a"])
+def test_a_paragraph_becomes_no_list(other: str) -> None:
+    """Where its translation begins with what would be an item's mark, that is escaped."""
+    assert said("By them\nboth\n", "By them both", other) == f"\\{other}\n"
+
+
+def test_words_that_only_begin_like_a_mark_are_not_escaped() -> None:
+    """There has to be white space behind a mark."""
+    assert said("One\n", "One", "1.5 and U.S.A. and -5") == "1.5 and U.S.A. and -5\n"
+    assert said("One\n", "One", "*One*") == "*One*\n"
+
+
+def test_emphasis_stands_apart_from_letters() -> None:
+    """Else it would be asterisks: in languages without spaces, white space that is not shown is put between them."""
+    other = "これは*寺*と**鐘**、*門*。2 * 3 * 4"
+    assert said("A *temple*\n", "A *temple*", other) == "これは\\ *寺*\\ と\\ **鐘**、*門*。2 * 3 * 4\n"
+    assert said("A *bell*\n----\n", "A *bell*", "*鐘*の") == "*鐘*\\ の\n--------\n"
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("京都の寺は\n古い。\n", ["京都の寺は古い。"]),
+        ("京都の\nPython は\n古い。", ["京都のPython は古い。"]),
+        ("서울의 절은\n오래되었다.", ["서울의 절은 오래되었다."]),
+        ("One\n  two\n", ["One", "two"]),
+        ("* one\n* two\n  three\n\n  four", ["one", "two three", "four"]),
+        ("1. one\n   two\n2. three", ["one two", "three"]),
+        ("one ::\n\n  two\n\nthree", ["one", "three"]),
+        (".. note:: one::\n\n      two\n\n   three", ["one:", "three"]),
+        (".. list-table:: one\n   :header-rows: 1\n\n   * - two\n     - three", ["one", "two", "three"]),
+        (
+            ".. py:function:: one(two)\n\n   three\n\n   :param int two: four\n   :raises: five",
+            ["three", "four", "five"],
+        ),
+        (".. toctree::\n   :maxdepth: 2\n\n   one\n   two\n", []),
+        (".. image:: one.png\n   :alt: two\n\n:ref:`three`\n", []),
+        (".. one\n\n   two\n\n__ https://three.org\n.. __: four\n..\n   five\n", []),
+        ("+---+\n| a |\n+---+\none\n\n=  =\na  b\n=  =\n\ntwo", ["two"]),
+    ],
+)
+def test_which_words_are_paragraphs(page: str, words: list[str]) -> None:
+    """Lines of a paragraph are joined as its language does; lists and directives have texts of their own."""
+    content = page.encode()
+    found = [html.unescape(each) for each in re.split("<hr[^>]*>", html_of(content))]
+    assert [each for each in found if each] == words
+    assert with_translation(content, html_of(content)) == content
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a\n",
+        "a\n\n",
+        "* a\n",
+        ".. a::\n",
+        ".. a::\n\n",
+        "..\n",
+        "a::\n\n",
+        "= =\n\n",
+        "= =\na\n",
+        "+-+\n",
+        "==\n",
+        "\n",
+        "  a\n",
+    ],
+)
+def test_many_lines_do_not_take_long(line: str) -> None:
+    """The time is linear in their number."""
+    page = (line * 50_000).encode()
+    assert with_translation(page, html_of(page)) == page
+
+
+def test_its_kind_is_known() -> None:
+    """By the end of its name."""
+    assert kind_of("index.rst").written(b"One\n", "One", "de") == b"One\n"
