@@ -42,6 +42,8 @@ _AUTOMATIC: Final = re.compile(r"[ \t]*\(?#[.)][ \t]+")
 """The mark of an item that is numbered by the program."""
 _RULE: Final = re.compile(r"([!-/:-@\[-`{-~])\1+\s*")
 """What is above or below a title, or between parts of a text."""
+_LEAST_RULE: Final = 4
+"""Characters that the line of a title has, if it is shorter than the title."""
 _TABLE: Final = re.compile(r"[ \t]*(?:\+(?:[-=]+\+)+|=+(?:[ \t]+=+)+)\s*")
 _SIMPLE: Final = re.compile(r"[ \t]*=")
 _EXAMPLE: Final = re.compile(r"[ \t]*>>>(?=\s|\Z)")
@@ -53,8 +55,10 @@ _ENUMERATOR: Final = re.compile(
     r"\A(?:[-*+•‣⁃]|(?:[A-Za-z]|[0-9]{1,4}|[ivxlcdmIVXLCDM]{1,8}|#)[.)]|\([A-Za-z0-9]{1,4}\))\s"
 )
 """What would make a paragraph of one line an item of a list."""
-_STRESSED: Final = re.compile(r"(?<![\\*])(?P<sign>\*{1,2})(?![\s*])[^*]++(?<!\s)(?P=sign)(?!\*)")
-"""Words with emphasis."""
+_STRESSED: Final = re.compile(
+    r"(?P<code>``.*?``|`[^`]*+`)|(?<![\\*A-Za-z0-9])(?P<sign>\*{1,2})(?![\s*])[^*]++(?<!\s)(?P=sign)(?![*A-Za-z0-9])"
+)
+"""Words with emphasis, or code, in which an asterisk is one."""
 _USUAL_INDENT: Final = 3
 """Of what a directive holds."""
 _SPACELESS: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]")
@@ -125,8 +129,8 @@ class _Reader:
                 yield from self._paragraph(_begin(line))
             else:
                 yield self._taken(self._place + 1)
-                if line.strip() == _LITERAL:
-                    yield self._held(_indent(line))
+                if line.rstrip().endswith(_LITERAL):
+                    yield self._held(_begin(line))
 
     def _taken(self, end: int) -> str:
         """Return the lines up to a place, and go on there."""
@@ -174,8 +178,9 @@ class _Reader:
         above = self._lines[self._place] if _RULE.fullmatch(self._lines[self._place]) else ""
         place = self._place + bool(above)
         line, below = self._line(place), self._line(place + 1)
-        is_title = has_words(line) and _RULE.fullmatch(below) and (not above or above.strip() == below.strip())
-        if not is_title or (line[0].isspace() and not above):
+        is_ruled = _RULE.fullmatch(below) and len(below.strip()) >= min(_width(line.strip()), _LEAST_RULE)
+        has_place = above.strip() == below.strip() if above else not line[:1].isspace()
+        if not (is_ruled and has_place and has_words(line)):
             return None
         self._place = place + 2
         over, under = above + line[: _indent(line)], line[len(line.rstrip()) :] + below.rstrip()
@@ -259,14 +264,20 @@ def _joined(lines: list[str]) -> str:
 
 def _apart(stressed: re.Match[str]) -> str:
     """Return words with emphasis, apart from letters that are directly beside them in languages without spaces."""
+    if stressed["code"] is not None:
+        return stressed[0]
     before, after = beside(stressed)
     return f"{_NOTHING * before.isalnum()}{stressed[0]}{_NOTHING * after.isalnum()}"
 
 
 def _as_wide(rule: str, words: str) -> str:
     """Return a title's line, and what is beside it, not shorter than the title."""
-    width = sum(1 + (unicodedata.east_asian_width(each) in "FW") for each in words)
+    width = _width(words)
     found = re.search(r"([!-/:-@\[-`{-~])\1+", rule)
     if found is None or len(found[0]) >= width:
         return rule
     return f"{rule[: found.start()]}{found[1] * width}{rule[found.end() :]}"
+
+
+def _width(text: str) -> int:
+    return sum(1 + (unicodedata.east_asian_width(each) in "FW") for each in text)

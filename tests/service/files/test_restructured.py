@@ -223,8 +223,10 @@ def test_words_that_only_begin_like_a_mark_are_not_escaped() -> None:
 
 def test_emphasis_stands_apart_from_letters() -> None:
     """Else it would be asterisks: in languages without spaces, white space that is not shown is put between them."""
-    other = "これは*寺*と**鐘**、*門*。2 * 3 * 4"
-    assert said("A *temple*\n", "A *temple*", other) == "これは\\ *寺*\\ と\\ **鐘**、*門*。2 * 3 * 4\n"
+    other = "``y*``の``s*``と`a*`の`b*`"
+    assert said("A *temple*\n", "A *temple*", other) == f"{other}\n"
+    other = "これは*寺*と**鐘**、*門*。2 * 3 * 4, x*(y)と*z"
+    assert said("A *temple*\n", "A *temple*", other) == "これは\\ *寺*\\ と\\ **鐘**、*門*。2 * 3 * 4, x*(y)と*z\n"
     assert said("A *bell*\n----\n", "A *bell*", "*鐘*の") == "*鐘*\\ の\n--------\n"
 
 
@@ -238,6 +240,9 @@ def test_emphasis_stands_apart_from_letters() -> None:
         ("* one\n* two\n  three\n\n  four", ["one", "two three", "four"]),
         ("1. one\n   two\n2. three", ["one two", "three"]),
         ("one ::\n\n  two\n\nthree", ["one", "three"]),
+        ("one two\n::\n\n  three\n\nfour\n--\n", ["one two", "four"]),
+        ("one.py::\n\n  two\n\n* ``one``::\n\n    two\n\n  three", ["three"]),
+        ("one\n--\n", ["one"]),
         (".. note:: one::\n\n      two\n\n   three", ["one:", "three"]),
         (".. list-table:: one\n   :header-rows: 1\n\n   * - two\n     - three", ["one", "two", "three"]),
         (
