@@ -6,10 +6,11 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from service.errors import InvalidInputError
-from service.files import books, markdown, restructured
+from service.files import books, markdown
 from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.files.plain import text_like, text_of
 from service.files.programs import android, catalogs, json_texts, properties, resx
+from service.files.restructured import files as restructured
 from service.files.subtitles import cues, substation
 from service.files.workbooks import open_workbook, workbook
 from service.files.xliff import files as xliff

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from service.files.kinds import kind_of
-from service.files.restructured import html_of, with_translation
+from service.files.restructured.files import html_of, with_translation
 
 PAGE = """\
 .. _start:
@@ -213,6 +213,12 @@ def test_lines_of_titles_are_not_too_short(page: str, words: str, other: str, ex
 def test_a_paragraph_becomes_no_list(other: str) -> None:
     """Where its translation begins with what would be an item's mark, that is escaped."""
     assert said("By them\nboth\n", "By them both", other) == f"\\{other}\n"
+
+
+def test_an_item_stays_one() -> None:
+    """Of a single line, which a letter and a full stop make an item."""
+    assert said("A. One\n\n   two\n", "A. One", "A. Eins") == "A. Eins\n\n   two\n"
+    assert said("A. Person\nand one\n", "A. Person and one", "A. Person und") == "\\A. Person und\n"
 
 
 def test_words_that_only_begin_like_a_mark_are_not_escaped() -> None:

@@ -1,19 +1,15 @@
-"""Read documents in reStructuredText as HTML, without what is for programs, and write translations in place.
+"""Find the paragraphs and titles of a document in reStructuredText.
 
-Each paragraph becomes one line, since its text is another one. Directives are known by their names: of those that hold
-text, the title and the content are translated, and of all others nothing. Tables drawn with signs stay as they are, as
-their columns are as wide as their texts.
+Directives are known by their names: of those that hold text, the title and the content are translated, and of all
+others nothing. Tables drawn with signs stay as they are, as their columns are as wide as their texts.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
-from models.text.words import beside, has_words
-from service.files.messages import page_of, texts_of
-from service.files.plain import text_like, text_of
+from models.text.words import has_words
+from service.files.restructured.words import Words, width_of
 from service.segmentation.line_marks import after_marks
 
 _TITLED: Final = re.compile(
@@ -47,75 +43,22 @@ _LEAST_RULE: Final = 4
 _TABLE: Final = re.compile(r"[ \t]*(?:\+(?:[-=]+\+)+|=+(?:[ \t]+=+)+)\s*")
 _SIMPLE: Final = re.compile(r"[ \t]*=")
 _EXAMPLE: Final = re.compile(r"[ \t]*>>>(?=\s|\Z)")
-_NOTHING: Final = "\\ "
-"""White space that is not shown."""
 _LITERAL: Final = "::"
 """What says that an example follows."""
-_ENUMERATOR: Final = re.compile(
-    r"\A(?:[-*+•‣⁃]|(?:[A-Za-z]|[0-9]{1,4}|[ivxlcdmIVXLCDM]{1,8}|#)[.)]|\([A-Za-z0-9]{1,4}\))\s"
-)
-"""What would make a paragraph of one line an item of a list."""
-_STRESSED: Final = re.compile(
-    r"(?P<code>``.*?``|`[^`]*+`)|(?<![\\*A-Za-z0-9])(?P<sign>\*{1,2})(?![\s*])[^*]++(?<!\s)(?P=sign)(?![*A-Za-z0-9])"
-)
-"""Words with emphasis, or code, in which an asterisk is one."""
 _USUAL_INDENT: Final = 3
 """Of what a directive holds."""
 _SPACELESS: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]")
 """Letters and punctuation of languages without spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The words of a paragraph or a title, and how the document has them."""
-
-    words: str
-    was: str
-    over: str = ""
-    """The line above a title."""
-    under: str = ""
-    """The line below a title, or what says that an example follows."""
-    is_title: bool = False
-
-    def written(self, words: str) -> str:
-        """Return what the document has with other words in place of these."""
-        if words == self.words:
-            return self.was
-        words = _STRESSED.sub(_apart, words)
-        if self.is_title:  # whose lines must not be shorter
-            return f"{_as_wide(self.over, words)}{words}{_as_wide(self.under, words)}"
-        return _ENUMERATOR.sub(r"\\\g<0>", words) + self.under
-
-
-def html_of(content: bytes) -> str:
-    """Return the texts of a document, one after the other.
-
-    Raises:
-        InvalidInputError: it is in an encoding that is not read.
-    """
-    return page_of([each.words for each in _words(text_of(content))], content)
-
-
-def with_translation(content: bytes, translation: str) -> bytes:
-    """Return the document with its texts replaced by `translation`: the translated result of `html_of`."""
-    text = text_of(content)
-    found = iter(texts_of(translation, [each.words for each in _words(text)], content))
-    written = (each if isinstance(each, str) else each.written(next(found)) for each in _Reader(text).pieces())
-    return text_like(content, "".join(written))
-
-
-def _words(text: str) -> list[_Words]:
-    return [each for each in _Reader(text).pieces() if isinstance(each, _Words)]
-
-
-class _Reader:
+class Reader:
     """Reads a text from its first line to its last."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.splitlines(keepends=True)
         self._place = 0
 
-    def pieces(self) -> Iterator[str | _Words]:
+    def pieces(self) -> Iterator[str | Words]:
         """Yield what stays, and what is translated, in its order; nothing is left out."""
         while self._place < len(self._lines):
             line = self._lines[self._place]
@@ -141,7 +84,7 @@ class _Reader:
     def _line(self, place: int) -> str:
         return self._lines[place] if place < len(self._lines) else ""
 
-    def _explicit(self, found: re.Match[str]) -> Iterator[str | _Words]:
+    def _explicit(self, found: re.Match[str]) -> Iterator[str | Words]:
         line, name, indent = self._lines[self._place], found["name"] or "", len(found["indent"])
         begin = found.end()
         if is_dated := _DATED.fullmatch(name):
@@ -173,21 +116,21 @@ class _Reader:
             place += 1
         return self._taken(end)
 
-    def _title(self) -> tuple[_Words, str] | None:
+    def _title(self) -> tuple[Words, str] | None:
         """Read a title, if there is one."""
         above = self._lines[self._place] if _RULE.fullmatch(self._lines[self._place]) else ""
         place = self._place + bool(above)
         line, below = self._line(place), self._line(place + 1)
-        is_ruled = _RULE.fullmatch(below) and len(below.strip()) >= min(_width(line.strip()), _LEAST_RULE)
+        is_ruled = _RULE.fullmatch(below) and len(below.strip()) >= min(width_of(line.strip()), _LEAST_RULE)
         has_place = above.strip() == below.strip() if above else not line[:1].isspace()
         if not (is_ruled and has_place and has_words(line)):
             return None
         self._place = place + 2
         over, under = above + line[: _indent(line)], line[len(line.rstrip()) :] + below.rstrip()
         words = line.strip()
-        return _Words(words, f"{over}{words}{under}", over, under, is_title=True), below[len(below.rstrip()) :]
+        return Words(words, f"{over}{words}{under}", over, under, is_title=True), below[len(below.rstrip()) :]
 
-    def _paragraph(self, begin: int, within: int | None = None) -> Iterator[str | _Words]:
+    def _paragraph(self, begin: int, within: int | None = None) -> Iterator[str | Words]:
         """Read a paragraph whose words begin at a place of the line; its other lines begin there, or `within` more."""
         end = self._place + 1
         while self._goes_on(self._line(end), begin, within):
@@ -202,7 +145,7 @@ class _Reader:
             yield _introduction(words.removesuffix(_LITERAL), was, behind or "\n", column)
             yield behind + self._held(column)
         else:
-            yield _Words(words, was) if has_words(words) else was
+            yield Words(words, was) if has_words(words) else was
             yield behind
 
     def _goes_on(self, line: str, begin: int, within: int | None) -> bool:
@@ -233,11 +176,11 @@ class _Reader:
         return end
 
 
-def _introduction(words: str, was: str, end: str, column: int) -> _Words:
+def _introduction(words: str, was: str, end: str, column: int) -> Words:
     """Return a paragraph before an example; what says so becomes one of its own, as no translation need end with it."""
     said = words.rstrip()
     colon = ":" * (said == words)  # which readers see, too
-    return _Words(f"{said}{colon}", was, under=f"{end}{end}{' ' * column}{_LITERAL}")
+    return Words(f"{said}{colon}", was, under=f"{end}{end}{' ' * column}{_LITERAL}")
 
 
 def _indent(line: str) -> int:
@@ -260,24 +203,3 @@ def _joined(lines: list[str]) -> str:
         gap = "" if not joined or _SPACELESS.match(joined[-1]) or _SPACELESS.match(line) else " "
         joined += gap + line
     return joined
-
-
-def _apart(stressed: re.Match[str]) -> str:
-    """Return words with emphasis, apart from letters that are directly beside them in languages without spaces."""
-    if stressed["code"] is not None:
-        return stressed[0]
-    before, after = beside(stressed)
-    return f"{_NOTHING * before.isalnum()}{stressed[0]}{_NOTHING * after.isalnum()}"
-
-
-def _as_wide(rule: str, words: str) -> str:
-    """Return a title's line, and what is beside it, not shorter than the title."""
-    width = _width(words)
-    found = re.search(r"([!-/:-@\[-`{-~])\1+", rule)
-    if found is None or len(found[0]) >= width:
-        return rule
-    return f"{rule[: found.start()]}{found[1] * width}{rule[found.end() :]}"
-
-
-def _width(text: str) -> int:
-    return sum(1 + (unicodedata.east_asian_width(each) in "FW") for each in text)

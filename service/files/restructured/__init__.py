@@ -1,0 +1,1 @@
+"""Documents in reStructuredText, as Sphinx reads them."""
