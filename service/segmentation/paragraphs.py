@@ -52,7 +52,7 @@ class _Line:
 
     @property
     def indent(self) -> int:
-        return _columns(self.marks)
+        return columns_of(self.marks)
 
     @property
     def is_broken(self) -> bool:
@@ -104,7 +104,7 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[list[_Line]]:
 def _line(raw: str) -> _Line:
     start = after_marks(raw)
     text = raw[start:].rstrip()
-    return _Line(raw[:start], text, raw[start + len(text) :], _columns(raw[:start]) + _columns(text))
+    return _Line(raw[:start], text, raw[start + len(text) :], columns_of(raw[:start]) + columns_of(text))
 
 
 def _joined(paragraph: Sequence[_Line], gap: str) -> str:
@@ -129,7 +129,7 @@ def _is_full(paragraph: Sequence[_Line], gap: str) -> bool:
         # Where letters have no case, as in Korean and Arabic, a single line break is too little evidence.
         and any(_goes_on(before, line, gap, cased=len(pairs) == 1) for before, line in pairs)
         and all(
-            before.columns >= most / 2 and before.columns + len(gap) + _columns(_first_word(line.text, gap)) > room
+            before.columns >= most / 2 and before.columns + len(gap) + columns_of(_first_word(line.text, gap)) > room
             for before, line in pairs
         )
     )
@@ -161,6 +161,6 @@ def _between(before: str, after: str, gap: str) -> str:
     return in_place_of_line_break(gap, before[-1], after[0])
 
 
-def _columns(text: str) -> int:
+def columns_of(text: str) -> int:
     """Return the width of a text, in which wide characters take two columns."""
     return len(text) if text.isascii() else sum(1 + (unicodedata.east_asian_width(each) in "FW") for each in text)

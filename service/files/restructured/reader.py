@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from models.text.words import has_words
-from service.files.restructured.words import Words, width_of
+from service.files.restructured.words import Words
 from service.segmentation.line_marks import after_marks
+from service.segmentation.paragraphs import columns_of
 
 _TITLED: Final = re.compile(
     "admonition|attention|caution|centered|danger|error|hint|important|list-table|note|rubric|seealso|sidebar|table|tip"
@@ -121,7 +122,7 @@ class Reader:
         above = self._lines[self._place] if _RULE.fullmatch(self._lines[self._place]) else ""
         place = self._place + bool(above)
         line, below = self._line(place), self._line(place + 1)
-        is_ruled = _RULE.fullmatch(below) and len(below.strip()) >= min(width_of(line.strip()), _LEAST_RULE)
+        is_ruled = _RULE.fullmatch(below) and len(below.strip()) >= min(columns_of(line.strip()), _LEAST_RULE)
         has_place = above.strip() == below.strip() if above else not line[:1].isspace()
         if not (is_ruled and has_place and has_words(line)):
             return None

@@ -1,11 +1,11 @@
 """Paragraphs and titles of reStructuredText, and how their translations are written."""
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
 from models.text.words import beside
+from service.segmentation.paragraphs import columns_of
 
 _NOTHING: Final = "\\ "
 """White space that is not shown."""
@@ -59,13 +59,8 @@ def _apart(stressed: re.Match[str]) -> str:
 
 def _as_wide(rule: str, words: str) -> str:
     """Return a title's line, and what is beside it, not shorter than the title."""
-    width = width_of(words)
+    width = columns_of(words)
     found = _RULE.search(rule)
     if found is None or len(found[0]) >= width:
         return rule
     return f"{rule[: found.start()]}{found[1] * width}{rule[found.end() :]}"
-
-
-def width_of(text: str) -> int:
-    """Return the width of a text, in which wide characters take two columns."""
-    return sum(1 + (unicodedata.east_asian_width(each) in "FW") for each in text)
