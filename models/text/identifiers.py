@@ -13,7 +13,7 @@ _GLUED: Final = "(?:a|an|and|as|at|by|en|for|from|in|is|of|on|or|the|to|was|with
 _HEX: Final = "[0-9A-Fa-f]"
 IDENTIFIER: Final = rf"""
     (?<![A-Za-z0-9_.+\#&$-]) (?=[A-Za-z0-9.:$-]) (?! [A-Za-z][a-z]*+ [\s,] (?!\+) ) (?:   # quickly past words
-        (?: [A-Za-z]{{1,12}}+ \+\+ | [A-Z] \# ) (?![A-Za-z0-9+\#])                         # C++ C#
+        (?: [A-Za-z]{{1,12}}+ \+\+ | [CFJQ] \# ) (?![A-Za-z0-9+\#])                         # C++ C#
       | [A-Z][A-Za-z]{{2,12}}+ \+ (?! [A-Za-z0-9+=(] | [ ][A-Z0-9(] )                      # Google+
       | \. (?: NET | env (?:\.[a-z]++)*+ | [a-z]{{2,12}}+ (?:(?<=rc)|(?<=ignore))          # .NET .env.local .bashrc
           | aws|cache|config|docker|git|github|htaccess|kube|local|ssh|venv|vscode ) (?![A-Za-z0-9_])

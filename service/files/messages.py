@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from models.text.words import ENTITY
+from models.text.words import ENTITY, REFERENCE
 from service.texts.tagged import is_block
 from service.texts.tags import Kind, Token, html_tags
 
@@ -30,8 +30,10 @@ _PART: Final = r"(?<=[^|'])(?=\|(?! ?-?[0-9.]++(?:#|<|&lt;))[^|'])(?![^{}]{0,120
 
 A | in braces belongs to a placeholder; so does one before a number with # or <: `{0,choice,0#none|1#one|1<{0}}`.
 """
-_LINE: Final = re.compile(rf"(?<![\r\n])(?=[\r\n])|{_PART}")
-_LINE_BESIDE_TAGS: Final = re.compile(rf"(?<![\r\n])(?=[\r\n]++(?![ \t]))|{_PART}")
+_KEPT: Final = rf"(?P<kept>(?x:{REFERENCE}))"
+"""What has a | on both sides in reStructuredText, as in texts of Sphinx."""
+_LINE: Final = re.compile(rf"{_KEPT}|(?<![\r\n])(?=[\r\n])|{_PART}", re.ASCII)
+_LINE_BESIDE_TAGS: Final = re.compile(rf"{_KEPT}|(?<![\r\n])(?=[\r\n]++(?![ \t]))|{_PART}", re.ASCII)
 """Where a line ends, unless the next one is indented: in HTML source, such line breaks mean nothing."""
 _OF_ICU: Final = re.compile(r"\{\s*+\w++\s*+,\s*+(?:choice|plural|select|selectordinal)\s*+,")
 _BRACE: Final = re.compile("[{}]")
@@ -62,7 +64,7 @@ class Page:
         if any(is_block(token.name) for token in tokens):
             return _lettered(text)
         return "".join(
-            _LINE_BESIDE_TAGS.sub(self._line, token.raw) if token.kind is Kind.TEXT else token.raw for token in tokens
+            _LINE_BESIDE_TAGS.sub(self._broken, token.raw) if token.kind is Kind.TEXT else token.raw for token in tokens
         )
 
     def text_of(self, part: str, text: str) -> str:
@@ -74,10 +76,14 @@ class Page:
         part = part.replace(_AND, "&") if "&" in text and _AND not in text else part
         return _LETTERED.sub(r"\1", part)
 
+    def _broken(self, found: re.Match[str]) -> str:
+        """Return a line break for where a line or a part ends; what is kept stays."""
+        return found["kept"] or self._line
+
     def _escaped(self, text: str) -> Iterator[str]:
         """Escape a text; each choice of ICU is one word, for programs, whatever choices, lines and sentences it has."""
         for words, choice in split_at_choices(html.escape(text, quote=False)):
-            yield _LINE.sub(self._line, words)
+            yield _LINE.sub(self._broken, words)
             yield f"{self._choice}{choice}{_END_OF_CHOICE}" if choice else ""
 
 

@@ -196,6 +196,13 @@ def test_marks_at_the_beginning_of_a_line_are_kept_and_not_translated(language: 
     assert document.sentences == (line.removeprefix(mark),) * 2
 
 
+def test_what_announces_an_example_is_no_part_of_the_sentence() -> None:
+    """It stays behind the sentence: two colons of reStructuredText."""
+    found = segmented("One two::\n\nthree ::\nfour:::\n::", "en")
+    assert found.sentences == ("One two", "three ::", "four:::")
+    assert found.join(["A", "B", "C"]) == "A::\n\nB\nC\n::"
+
+
 @pytest.mark.parametrize("name", ["{#one}", "{#one .two}", "{: #one}", "{: .note }", '{.two title="Three four"}'])
 def test_name_of_a_heading_stays_behind_it(name: str) -> None:
     """Links refer to the heading by its name."""

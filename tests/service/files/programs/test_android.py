@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from service.errors import InvalidInputError
 from service.files.programs.android import html_of, with_translation
-from tests.support.words import capital
+from tests.support.words import capital, is_no_name
 
 XLIFF: Final = 'xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2"'
 
@@ -250,7 +250,7 @@ def _compiled(folder: Path, file: str) -> list[str]:
     return re.split(r"\n +resource 0x", done.stdout)[1:]
 
 
-_TEXTS = st.text(st.sampled_from("xy \\\n\t'\"@?あ😀<&>]"), max_size=8)
+_TEXTS = st.text(st.sampled_from("xy \\\n\t'\"@?あ😀<&>]"), max_size=8).filter(is_no_name)
 
 
 @given(st.lists(st.tuples(_TEXTS, st.sampled_from(["{}", '"{}"', "<![CDATA[{}]]>"])), max_size=4))

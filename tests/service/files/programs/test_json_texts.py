@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from service.errors import InvalidInputError
 from service.files.programs.json_texts import html_of, with_translation
 from service.texts.tags import html_tokens
-from tests.support.words import capital
+from tests.support.words import capital, is_no_name
 
 
 def capitals(file: str, encoding: str = "utf-8") -> str:
@@ -52,6 +52,8 @@ def test_values_are_translated(before: str, after: str) -> None:
     ("text", "parts"),
     [
         ("x | y", 2),
+        ("x |a| y", 1),
+        ("x |a|", 1),
         ("x|y", 2),
         ("{0} x|[1,19] y|[20,*] z", 3),
         ("x || y", 1),
@@ -298,7 +300,7 @@ def test_many_texts_are_refused() -> None:
         html_of(json.dumps(["x"] * 100_001).encode())
 
 
-_TEXTS = st.text(st.sampled_from('xy \\"\n\tあ<>&/b@{}[]:,'), max_size=8)
+_TEXTS = st.text(st.sampled_from('xy \\"\n\tあ<>&/b@{}[]:,'), max_size=8).filter(is_no_name)
 _VALUES = st.recursive(
     _TEXTS | st.none() | st.floats(allow_nan=False), lambda of: st.lists(of) | st.dictionaries(_TEXTS, of)
 )
