@@ -57,7 +57,7 @@ _BOX = re.compile(
 """The beginning of a box or tab of MkDocs, Docusaurus, VitePress, MyST or Pandoc; a title may follow."""
 _ATTRIBUTES = re.compile(r"\{:?\s*[#.][A-Za-z][^{}\n]{0,200}\}")
 """{#kyoto .large} after a heading, as a target for links: Pandoc, Docusaurus, Hugo; with a colon, Jekyll."""
-_EXAMPLE = re.compile(r"[^\s:]::\Z")
+_EXAMPLE = re.compile(r"[^\s:]::")
 """How reStructuredText ends a line before an example."""
 _TAG = re.compile(r"<[^<>]*+>")
 _COVER = re.compile(rf"{_TAG.pattern}|[*_]")
@@ -86,7 +86,7 @@ def after_marks(line: str, *, ordinals: bool = False) -> int:
 def before_attributes(line: str) -> int:
     """Return where the text of a line ends, before attributes of a heading, a backslash as line break, or a `::`."""
     text = line.rstrip()
-    if _EXAMPLE.search(text):
+    if _EXAMPLE.fullmatch(text[-3:]):
         return len(text) - 2
     if text.endswith("\\"):
         return len(text.rstrip("\\").rstrip())
