@@ -1,9 +1,11 @@
 """Read documents in reStructuredText as HTML, without what is for programs, and write translations in place.
 
-Each paragraph becomes one line, since its text is another one.
+Each paragraph becomes one line, since its text is another one. Tags in it are words about tags.
 """
 
-from service.files.messages import page_of, texts_of
+import html
+
+from service.files.numbered import html_of_words, paragraphs_of
 from service.files.plain import text_like, text_of
 from service.files.restructured.reader import Reader
 from service.files.restructured.words import Words
@@ -15,16 +17,13 @@ def html_of(content: bytes) -> str:
     Raises:
         InvalidInputError: it is in an encoding that is not read.
     """
-    return page_of([each.words for each in _words(text_of(content))], content)
+    found = (each for each in Reader(text_of(content)).pieces() if isinstance(each, Words))
+    return "".join(f"<p>{html_of_words(each.words)}</p>" for each in found)
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
     """Return the document with its texts replaced by `translation`: the translated result of `html_of`."""
-    text = text_of(content)
-    found = iter(texts_of(translation, [each.words for each in _words(text)], content))
-    written = (each if isinstance(each, str) else each.written(next(found)) for each in Reader(text).pieces())
+    found = map(html.unescape, paragraphs_of(translation))
+    pieces = Reader(text_of(content)).pieces()
+    written = (each if isinstance(each, str) else each.written(next(found)) for each in pieces)
     return text_like(content, "".join(written))
-
-
-def _words(text: str) -> list[Words]:
-    return [each for each in Reader(text).pieces() if isinstance(each, Words)]

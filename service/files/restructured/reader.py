@@ -28,13 +28,16 @@ _HOLDING: Final = re.compile(
 )
 """Directives that hold text, and have a name or a file on their first line."""
 _EXPLICIT: Final = re.compile(
-    r"""(?P<indent>[ \t]*)\.\.(?=\s|\Z)[ \t]*
+    r"""(?P<indent>[ \t]*)(?:\.\.|__)(?=\s|\Z)[ \t]*
     (?: (?P<note>\[[^\[\]\n]+\][ \t]+) | (?P<name>[A-Za-z][A-Za-z0-9:+._-]*?)::(?=\s|\Z)[ \t]* )?+""",
     re.VERBOSE,
 )
 """A directive, the text of a note, the target of a link, or a comment."""
 _FIELD: Final = re.compile(r"[ \t]*:(?![:\s])[^:\n`]{1,80}+:(?=\s|\Z)[ \t]*")
 _LINE_BLOCK: Final = re.compile(r"[ \t]*\|[ \t]+")
+_ONE_OPTION: Final = r"(?:--?|[+/])[A-Za-z0-9][^\s,]*+(?: [A-Za-z<][^\s,]*+)?"
+_OPTION: Final = re.compile(rf"[ \t]*{_ONE_OPTION}(?:, {_ONE_OPTION})*[ ]{{2,}}")
+"""Options of a command, before what they do."""
 _AUTOMATIC: Final = re.compile(r"[ \t]*\(?#[.)][ \t]+")
 """The mark of an item that is numbered by the program."""
 _RULE: Final = re.compile(r"([!-/:-@\[-`{-~])\1+\s*")
@@ -141,7 +144,7 @@ class Reader:
         was = lines[begin:].rstrip()
         behind = lines[begin + len(was) :]
         words = _joined(was.splitlines())
-        if words.endswith(_LITERAL):
+        if words.endswith(_LITERAL) and not self._line(self._place).strip():
             column = begin if within is None else within + _USUAL_INDENT
             yield _introduction(words.removesuffix(_LITERAL), was, behind or "\n", column)
             yield behind + self._held(column)
@@ -189,8 +192,8 @@ def _indent(line: str) -> int:
 
 
 def _begin(line: str) -> int:
-    """Return where the words of a line begin, behind the mark of a field, a line block, or lists within one another."""
-    for mark in (_FIELD, _LINE_BLOCK, _AUTOMATIC):
+    """Return where the words of a line begin, behind the mark of a field, a line block, an option, or lists."""
+    for mark in (_FIELD, _LINE_BLOCK, _OPTION, _AUTOMATIC):
         if found := mark.match(line):
             return found.end()
     begin = after_marks(line)

@@ -178,7 +178,7 @@ def capitals(page: str) -> str:
 def said(page: str, words: str, other: str) -> str:
     """A page, translated, in which some words have become other ones."""
     text = html_of(page.encode())
-    assert html.escape(words) in text
+    assert f"<p>{html.escape(words)}</p>" in text
     return with_translation(page.encode(), text.replace(html.escape(words), html.escape(other))).decode()
 
 
@@ -255,6 +255,10 @@ def test_emphasis_stands_apart_from_letters() -> None:
             ".. py:function:: one(two)\n\n   three\n\n   :param int two: four\n   :raises: five",
             ["three", "four", "five"],
         ),
+        ("-a  one\n-b file, --long file  two\n    three\n--all\n    four\n", ["one", "two", "three", "four"]),
+        ("`one`__ and `two`__\n\n__ #three\n__ four/five.html\n", ["`one`__ and `two`__"]),
+        ("one::\n    two\n", ["one::", "two"]),
+        ("``<hr>`` is <b>one</b> & &amp; |two|", ["``<hr>`` is <b>one</b> & &amp; |two|"]),
         (".. toctree::\n   :maxdepth: 2\n\n   one\n   two\n", []),
         (".. image:: one.png\n   :alt: two\n\n:ref:`three`\n", []),
         (".. one\n\n   two\n\n__ https://three.org\n.. __: four\n..\n   five\n", []),
@@ -264,8 +268,7 @@ def test_emphasis_stands_apart_from_letters() -> None:
 def test_which_words_are_paragraphs(page: str, words: list[str]) -> None:
     """Lines of a paragraph are joined as its language does; lists and directives have texts of their own."""
     content = page.encode()
-    found = [html.unescape(each) for each in re.split("<hr[^>]*>", html_of(content))]
-    assert [each for each in found if each] == words
+    assert [html.unescape(each) for each in re.findall("<p>(.*?)</p>", html_of(content))] == words
     assert with_translation(content, html_of(content)) == content
 
 
@@ -295,4 +298,4 @@ def test_many_lines_do_not_take_long(line: str) -> None:
 
 def test_its_kind_is_known() -> None:
     """By the end of its name."""
-    assert kind_of("index.rst").written(b"One\n", "One", "de") == b"One\n"
+    assert kind_of("index.rst").written(b"One\n", "<p>One</p>", "de") == b"One\n"
