@@ -21,7 +21,7 @@ _TITLED: Final = re.compile(
 _DATED: Final = re.compile("deprecated|version(?:added|changed|removed)")
 """The same, behind a version."""
 _HOLDING: Final = re.compile(
-    "class|compound|container|epigraph|figure|glossary|header|footer|highlights|hlist|only|pull-quote|tabs?|tab-(?:item|set)"
+    "compound|container|epigraph|figure|glossary|header|footer|highlights|hlist|only|pull-quote|tabs?|tab-(?:item|set)"
     "|grid(?:-item(?:-card)?)?|card|dropdown"
     "|(?:[a-z]+:)?(?:attribute|class|classmethod|cmdoption|confval|constant|data|decorator|describe|enum|envvar|exception"
     "|function|macro|member|method|module|object|option|program|property|staticmethod|struct|type|var)"
@@ -71,7 +71,7 @@ class Reader:
             elif title := self._title():
                 yield from title
             elif _TABLE.fullmatch(line) or _EXAMPLE.match(line):
-                yield self._taken(self._end_of_table() if _TABLE.fullmatch(line) else self._end_of_paragraph())
+                yield self._taken(self._end_of_table() if _TABLE.fullmatch(line) else self._end_of_block(self._place))
             elif has_words(line):
                 yield from self._paragraph(_begin(line))
             else:
@@ -162,21 +162,21 @@ class Reader:
             and not (_EXPLICIT.match(line) or _RULE.fullmatch(line) or _TABLE.fullmatch(line))
         )
 
-    def _end_of_paragraph(self) -> int:
-        place = self._place
+    def _end_of_block(self, place: int) -> int:
+        """Return the place of the next empty line, or behind the last one."""
         while self._line(place).strip():
             place += 1
         return place
 
     def _end_of_table(self) -> int:
         """Return the place behind a table: one without borders between columns may have empty lines."""
-        end = self._end_of_paragraph()
-        while _SIMPLE.match(self._lines[self._place]) and not _TABLE.fullmatch(self._lines[end - 1]):
+        first = self._lines[self._place]
+        end = self._end_of_block(self._place)
+        while _SIMPLE.match(first) and not _TABLE.fullmatch(self._lines[end - 1]):
             place = next((at for at in range(end, len(self._lines)) if self._lines[at].strip()), None)
-            if place is None or _indent(self._lines[place]) < _indent(self._lines[self._place]):
+            if place is None or _indent(self._lines[place]) < _indent(first):
                 break
-            self._place, begin = place, self._place
-            end, self._place = self._end_of_paragraph(), begin
+            end = self._end_of_block(place)
         return end
 
 
