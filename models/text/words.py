@@ -47,7 +47,8 @@ CODE: Final = (
 )
 """What HTML has for words of a program: <code>ls -l</code>."""
 TICKED: Final = r"""
-      (?: (?<![A-Za-z0-9:]) : [a-z0-9_+-]{1,20}+ (?: :[a-z0-9_+-]{1,20}+ ){0,2}+ : (?=`) )?+   # :ref:`name` of reST
+      (?: (?<![A-Za-z0-9:]) : [a-z0-9_+-]{1,20}+ (?: :[a-z0-9_+-]{1,20}+ ){0,2}+ : (?=`)       # :ref:`name` of reST
+        | (?<![A-Za-z0-9_]) _ (?=`) )?+
       (?<![`\\]) (?P<ticks>`{1,2}) (?![`\s])
       (?: [^`\n\U000f0000-\U0010ffff]{1,80}+ | [^`\n\U000f0000-\U0010ffff]{1,400}+ (?:(?<=>)|(?<=&gt;)) )
       (?<!\s) (?P=ticks) (?!`)
@@ -55,7 +56,8 @@ TICKED: Final = r"""
 """
 """What Markdown has for them: `code`, but not `one' `other'."""
 REFERENCE: Final = r"""
-      (?<![^\s("'\u0080-\U0010ffff]) \| [A-Za-z][A-Za-z0-9_.-]{0,40}+ \| (?! [A-Za-z0-9|] | \s*+ \|)     # |version|
+      (?<![^\s("'\u0080-\U0010ffff]) \| [A-Za-z][A-Za-z0-9_.-]{0,40}+ \|                          # |version|
+      (?: _{1,2} (?![A-Za-z0-9_]) )?+ (?! [A-Za-z0-9|] | \s*+ \| )
     | \[ (?: [0-9]{1,3} | \#[A-Za-z0-9_-]*+ | \* | [A-Za-z][A-Za-z0-9_.-]{1,40}+ ) \]_ (?![A-Za-z0-9_])   # [1]_
 """
 """What reStructuredText replaces, and how it refers to notes."""
@@ -161,7 +163,7 @@ PICTURES: Final = (
 )
 """Emoji and other pictures, also of fonts of their own, for a set of a regular expression; not 〇〇寺, ♭, ♯."""
 
-_OF_REST: Final = re.compile(r":[a-z][^`]*+`.*`_*+|`.*`_++|``.*``|\|[^|]*+\||\[[^\[\]]*+\]_")
+_OF_REST: Final = re.compile(r"(?::[a-z][^`]*+|_)`.*`_*+|`.*`_++|``.*``|\|[^|]*+\|_*+|\[[^\[\]]*+\]_")
 _ADDRESS: Final = re.compile(ADDRESS, re.VERBOSE | re.ASCII)
 _PICTURE: Final = r"!\[\]\( [!\#-'*-;=?-~]++ \)"
 """One that Markdown has no words for: ![](a.png)"""

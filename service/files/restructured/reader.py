@@ -51,6 +51,20 @@ _LITERAL: Final = "::"
 """What says that an example follows."""
 _USUAL_INDENT: Final = 3
 """Of what a directive holds."""
+_REFERENCE: Final = re.compile(
+    r"""
+      ``.*?`` | `[^`]*+`_*+
+    | (?<![\w`:|*/.-]) (?P<name>[A-Za-z0-9]++(?:[._+-][A-Za-z0-9]++)*+) (?P<to>_{1,2})
+      (?= [\s'")\]}>\\:.,;!?/-] | [^!-~] | \Z )
+    """,
+    re.VERBOSE | re.ASCII,
+)
+"""One of a single word, with nothing else around it; or what is no such reference."""
+_LINK: Final = re.compile(
+    r"`([^`<>]{1,200}+)`_(?!_)|(?<![\w`])([A-Za-z0-9]++(?:[._+-][A-Za-z0-9]++)*+)_(?![\w`])", re.ASCII
+)
+"""A link to a target or a title of the same document, by what it says."""
+_TARGET: Final = re.compile(r"^[ \t]*\.\. _`?([^`:\n]++)`?:", re.MULTILINE)
 _SPACELESS: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]")
 """Letters and punctuation of languages without spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
 
@@ -61,6 +75,8 @@ class Reader:
     def __init__(self, text: str) -> None:
         self._lines = text.splitlines(keepends=True)
         self._place = 0
+        self._linked = {_normalized(found[1] or found[2]) for found in _LINK.finditer(text)}
+        self._named = {_normalized(found[1]) for found in _TARGET.finditer(text)}
 
     def pieces(self) -> Iterator[str | Words]:
         """Yield what stays, and what is translated, in its order; nothing is left out."""
@@ -131,8 +147,9 @@ class Reader:
             return None
         self._place = place + 2
         over, under = above + line[: _indent(line)], line[len(line.rstrip()) :] + below.rstrip()
-        words = line.strip()
-        return Words(words, f"{over}{words}{under}", over, under, is_title=True), below[len(below.rstrip()) :]
+        words, end = line.strip(), below[len(below.rstrip()) :]
+        target = f".. _`{words}`:{end}{end}" if _normalized(words) in self._linked - self._named else ""
+        return Words(words, f"{over}{words}{under}", over, under, is_title=True, target=target), end
 
     def _paragraph(self, begin: int, within: int | None = None) -> Iterator[str | Words]:
         """Read a paragraph whose words begin at a place of the line; its other lines begin there, or `within` more."""
@@ -155,12 +172,8 @@ class Reader:
     def _goes_on(self, line: str, begin: int, within: int | None) -> bool:
         indent = _indent(line)
         is_near = indent == begin if within is None else indent > within
-        return (
-            is_near
-            and bool(line.strip())
-            and _begin(line) == indent
-            and not (_EXPLICIT.match(line) or _RULE.fullmatch(line) or _TABLE.fullmatch(line))
-        )
+        is_other = _EXPLICIT.match(line) or _FIELD.match(line) or _RULE.fullmatch(line) or _TABLE.fullmatch(line)
+        return is_near and bool(line.strip()) and not is_other
 
     def _end_of_block(self, place: int) -> int:
         """Return the place of the next empty line, or behind the last one."""
@@ -187,6 +200,11 @@ def _introduction(words: str, was: str, end: str, column: int) -> Words:
     return Words(f"{said}{colon}", was, under=f"{end}{end}{' ' * column}{_LITERAL}")
 
 
+def _normalized(name: str) -> str:
+    """Return a name as links find it."""
+    return " ".join(name.lower().split())
+
+
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
@@ -201,9 +219,9 @@ def _begin(line: str) -> int:
 
 
 def _joined(lines: list[str]) -> str:
-    """Join the lines of a paragraph, without spaces in languages that have none."""
+    """Join the lines of a paragraph, without spaces in languages that have none, and with ticks around references."""
     joined = ""
     for line in filter(None, map(str.strip, lines)):
         gap = "" if not joined or _SPACELESS.match(joined[-1]) or _SPACELESS.match(line) else " "
         joined += gap + line
-    return joined
+    return _REFERENCE.sub(lambda found: f"`{found['name']}`{found['to']}" if found["name"] else found[0], joined)

@@ -1,6 +1,7 @@
 """Paragraphs and titles of reStructuredText, and how their translations are written."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,10 +14,19 @@ _ENUMERATOR: Final = re.compile(
     r"\A(?:[-*+•‣⁃]|(?:[A-Za-z]|[0-9]{1,4}|[ivxlcdmIVXLCDM]{1,8}|#)[.)]|\([A-Za-z0-9]{1,4}\))\s"
 )
 """What would make a paragraph of one line an item of a list."""
-_STRESSED: Final = re.compile(
-    r"(?P<code>``.*?``|`[^`]*+`)|(?<![\\*A-Za-z0-9])(?P<sign>\*{1,2})(?![\s*])[^*]++(?<!\s)(?P=sign)(?![*A-Za-z0-9])"
+_MARKED: Final = re.compile(
+    r"""
+      ``.+?``(?!`) | (?: :[a-z][a-z0-9_+:-]*+: | (?<![A-Za-z0-9_])_ )?+ `[^`]+` _{0,2}+       # ``a`` :ref:`a` _`a` `a`_
+    | (?<![\\*A-Za-z0-9]) (?P<sign>\*{1,2}) (?![\s*]) [^*]++ (?<!\s) (?P=sign) (?![*A-Za-z0-9])   # *a*
+    | \|[A-Za-z][A-Za-z0-9_.-]*+\| _{0,2}+ | \[(?:[0-9]++|\#?[A-Za-z0-9_.-]++|\#|\*)\]_                   # |a| [1]_
+    """,
+    re.VERBOSE,
 )
-"""Words with emphasis, or code, in which an asterisk is one."""
+"""What is marked within a line."""
+_BEFORE: Final = frozenset("'\"([{<-/:")
+_OPENING: Final = frozenset("([{<")
+_ANYWHERE: Final = frozenset({"Pd", "Pf", "Pi", "Po"})
+"""Categories of characters that may be on either side; brackets may be where they open or close."""
 _RULE: Final = re.compile(r"([!-/:-@\[-`{-~])\1+")
 
 
@@ -31,14 +41,17 @@ class Words:
     under: str = ""
     """The line below a title, or what says that an example follows."""
     is_title: bool = False
+    target: str = ""
+    """What a title's own words are to links, which a translation of it has to say before it."""
 
     def written(self, words: str) -> str:
         """Return what the document has with other words in place of these."""
         if words == self.words:
             return self.was
-        words = _STRESSED.sub(_apart, words)
+        words = _MARKED.sub(_apart, words)
         if self.is_title:  # whose lines must not be shorter
-            return f"{_as_wide(self.over, words)}{words}{_as_wide(self.under, words)}"
+            line = self.over.rpartition("\n")[2] + words
+            return f"{self.target}{_as_wide(self.over, line)}{words}{_as_wide(self.under, line)}"
         if not self._is_item:
             words = _ENUMERATOR.sub(r"\\\g<0>", words)
         return words + self.under
@@ -49,17 +62,27 @@ class Words:
         return "\n" not in self.was and _ENUMERATOR.match(self.was) is not None
 
 
-def _apart(stressed: re.Match[str]) -> str:
-    """Return words with emphasis, apart from letters that are directly beside them in languages without spaces."""
-    if stressed["code"] is not None:
-        return stressed[0]
-    before, after = beside(stressed)
-    return f"{_NOTHING * before.isalnum()}{stressed[0]}{_NOTHING * after.isalnum()}"
+def _apart(marked: re.Match[str]) -> str:
+    """Return what is marked, apart from characters directly beside it that would make it unmarked.
+
+    "Inline markup recognition rules" of the specification of reStructuredText; ASCII has its own.
+    """
+    before, after = beside(marked)
+    if before.isascii() and before.strip() and before not in _BEFORE:
+        return marked[0]  # nothing is marked: 2*a*
+    begins = before.isascii() or _may_be_beside(before, "Ps")
+    ends = after not in _OPENING if after.isascii() else _may_be_beside(after, "Pe")
+    return f"{'' if begins else _NOTHING}{marked[0]}{'' if ends else _NOTHING}"
 
 
-def _as_wide(rule: str, words: str) -> str:
+def _may_be_beside(character: str, bracket: str) -> bool:
+    category = unicodedata.category(character)
+    return character.isspace() or category in _ANYWHERE or category == bracket
+
+
+def _as_wide(rule: str, line: str) -> str:
     """Return a title's line, and what is beside it, not shorter than the title."""
-    width = columns_of(words)
+    width = columns_of(line)
     found = _RULE.search(rule)
     if found is None or len(found[0]) >= width:
         return rule

@@ -165,6 +165,9 @@ THE END.
 """
 
 
+ONE_TO_EIGHT = "`one`_ and `two`_ or _`three`, `four.five`__; ``six_`` seven_eight NINE_* *ten*"
+
+
 def capital(page: str) -> str:
     """The texts of a page, "translated": in capitals."""
     return re.sub(r"(<[^>]*+>|&[a-z]++;)|[^<&]++", lambda found: found[1] or found[0].upper(), page)
@@ -200,7 +203,7 @@ def test_what_is_not_translated_stays_as_it_is() -> None:
         ("Bell\n----\n", "Bell", "The bell", "The bell\n--------\n"),
         ("Bell\n====\n", "Bell", "鐘の音色", "鐘の音色\n========\n"),
         ("====\nBell\n====\n\na", "Bell", "The bell", "========\nThe bell\n========\n\na"),
-        ("======\n Bell\n======\n", "Bell", "The bell", "========\n The bell\n========\n"),
+        ("======\n Bell\n======\n", "Bell", "The bell", "=========\n The bell\n=========\n"),
         ("Temples\n-------\n", "Temples", "寺", "寺\n-------\n"),
     ],
 )
@@ -227,12 +230,36 @@ def test_words_that_only_begin_like_a_mark_are_not_escaped() -> None:
     assert said("One\n", "One", "*One*") == "*One*\n"
 
 
-def test_emphasis_stands_apart_from_letters() -> None:
-    """Else it would be asterisks: in languages without spaces, white space that is not shown is put between them."""
-    other = "``y*``の``s*``と`a*`の`b*`"
-    assert said("A *temple*\n", "A *temple*", other) == f"{other}\n"
-    other = "これは*寺*と**鐘**、*門*。2 * 3 * 4, x*(y)と*z"
-    assert said("A *temple*\n", "A *temple*", other) == "これは\\ *寺*\\ と\\ **鐘**、*門*。2 * 3 * 4, x*(y)と*z\n"
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ("これは*寺*と**鐘**、*門*。", r"これは\ *寺*\ と\ **鐘**、*門*。"),
+        ("``y*``の``s*``", r"``y*``\ の\ ``s*``"),
+        ("「``a``」（:ref:`b`）、`c`_。", "「``a``」（:ref:`b`）、`c`_。"),
+        ("*寺*（京都）と``a``(b)", r"*寺*\ （京都）と\ ``a``\ (b)"),
+        ("版|version|_の[1]_は`a <b>`__に", r"版\ |version|_\ の\ [1]_\ は\ `a <b>`__\ に"),
+        ("A|b|c and d.*e* and f[1]_", "A|b|c and d.*e* and f[1]_"),
+        ("2 * 3 * 4, x*(y)と*z and a_b", "2 * 3 * 4, x*(y)と*z and a_b"),
+        ("A *b*, ``c`` and :d:`e`.", "A *b*, ``c`` and :d:`e`."),
+    ],
+)
+def test_what_is_marked_stands_apart_from_letters(other: str, expected: str) -> None:
+    """Else it would not be marked: in languages without spaces, white space that is not shown is put between them."""
+    assert said("A *temple*\n", "A *temple*", other) == f"{expected}\n"
+
+
+def test_links_to_a_title_still_find_it() -> None:
+    """By its own words, which become the name of a target, unless there is one."""
+    page = "See `the\nbell`_ and bell_.\n\n{}The Bell\n========\n\nBell\n----\n\nGate\n----\n"
+    expected = "See `the\nbell`_ and bell_.\n\n.. _`The Bell`:\n\nDie Glocke\n==========\n\nBell\n----\n\nGate\n----\n"
+    assert said(page.format(""), "The Bell", "Die Glocke") == expected
+    assert said(page.format(""), "Gate", "Tor") == page.format("").replace("Gate", "Tor")
+    target = ".. _the bell:\n\n"
+    assert ".. _`" not in said(page.format(target), "The Bell", "Die Glocke")
+
+
+def test_titles_are_long_enough_for_that() -> None:
+    """Their lines are as long as what the file has."""
     assert said("A *bell*\n----\n", "A *bell*", "*鐘*の") == "*鐘*\\ の\n--------\n"
 
 
@@ -245,6 +272,7 @@ def test_emphasis_stands_apart_from_letters() -> None:
         ("One\n  two\n", ["One", "two"]),
         ("* one\n* two\n  three\n\n  four", ["one", "two three", "four"]),
         ("1. one\n   two\n2. three", ["one two", "three"]),
+        ("one two\n- three\n1. four", ["one two - three 1. four"]),
         ("one ::\n\n  two\n\nthree", ["one", "three"]),
         ("one two\n::\n\n  three\n\nfour\n--\n", ["one two", "four"]),
         ("one.py::\n\n  two\n\n* ``one``::\n\n    two\n\n  three", ["three"]),
@@ -258,6 +286,7 @@ def test_emphasis_stands_apart_from_letters() -> None:
         ("-a  one\n-b file, --long file  two\n    three\n--all\n    four\n", ["one", "two", "three", "four"]),
         ("`one`__ and `two`__\n\n__ #three\n__ four/five.html\n", ["`one`__ and `two`__"]),
         ("one::\n    two\n", ["one::", "two"]),
+        ("one_ and `two`_ or _`three`, four.five__;\n``six_`` seven_eight NINE_* *ten*", [ONE_TO_EIGHT]),
         ("``<hr>`` is <b>one</b> & &amp; |two|", ["``<hr>`` is <b>one</b> & &amp; |two|"]),
         (".. toctree::\n   :maxdepth: 2\n\n   one\n   two\n", []),
         (".. image:: one.png\n   :alt: two\n\n:ref:`three`\n", []),
