@@ -238,6 +238,7 @@ def test_words_that_only_begin_like_a_mark_are_not_escaped() -> None:
         ("「``a``」（:ref:`b`）、`c`_。", "「``a``」（:ref:`b`）、`c`_。"),
         ("*寺*（京都）と``a``(b)", r"*寺*\ （京都）と\ ``a``\ (b)"),
         ("版|version|_の[1]_は`a <b>`__に", r"版\ |version|_\ の\ [1]_\ は\ `a <b>`__\ に"),
+        ("これは:ref:`a`の:py:func:`b`と_`c`", r"これは\ :ref:`a`\ の\ :py:func:`b`\ と\ _`c`"),
         ("A|b|c and d.*e* and f[1]_", "A|b|c and d.*e* and f[1]_"),
         ("2 * 3 * 4, x*(y)と*z and a_b", "2 * 3 * 4, x*(y)と*z and a_b"),
         ("A *b*, ``c`` and :d:`e`.", "A *b*, ``c`` and :d:`e`."),
@@ -323,6 +324,13 @@ def test_many_lines_do_not_take_long(line: str) -> None:
     """The time is linear in their number."""
     page = (line * 50_000).encode()
     assert with_translation(page, html_of(page)) == page
+
+
+@pytest.mark.parametrize("piece", ["`", "``", "``a", "`a", ":a", ":a:`", "*a", "**a", "|a", "[1", "_`", "あ`"])
+def test_long_translations_do_not_take_long(piece: str) -> None:
+    """The time is linear in their length."""
+    text = piece * (300_000 // len(piece))
+    assert len(said("One\n", "One", text)) > len(text)
 
 
 def test_its_kind_is_known() -> None:
