@@ -10,7 +10,7 @@ _ENDINGS: Final = (
 )
 """Of files and hosts, without those that are words, as a space may be missing behind a full stop: .is .it .so"""
 _ENDING: Final = rf"\.(?i:{_ENDINGS})(?![A-Za-z0-9_])"
-_BEGINS: Final = r"(?<![A-Za-z0-9_./~\\@%$&\#-])"
+_BEGINS: Final = r"(?<![A-Za-z0-9_./~\\@%$&\#+-])"
 _PART: Final = r"(?: [A-Za-z0-9_+~-]++ | [.@] (?=[A-Za-z0-9_]) )++"
 _SPOKEN: Final = "(?:[A-Z]_)++[A-Za-z]{1,2}(?![A-Za-z0-9_])"
 """Letters of an abbreviation that is read one by one, in transcripts: T_V_s"""

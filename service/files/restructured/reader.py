@@ -54,14 +54,14 @@ _USUAL_INDENT: Final = 3
 _REFERENCE: Final = re.compile(
     r"""
       ``.*?`` | `[^`]*+`_*+
-    | (?<![\w`:|*/.-]) (?P<name>[A-Za-z0-9]++(?:[._+-][A-Za-z0-9]++)*+) (?P<to>_{1,2})
+    | (?<![\w`:|*/.+-]) (?P<name>[A-Za-z0-9]++(?:[._+-][A-Za-z0-9]++)*+) (?P<to>_{1,2})
       (?= [\s'")\]}>\\:.,;!?/-] | [^!-~] | \Z )
     """,
     re.VERBOSE | re.ASCII,
 )
 """One of a single word, with nothing else around it; or what is no such reference."""
 _LINK: Final = re.compile(
-    r"`([^`<>]{1,200}+)`_(?!_)|(?<![\w`])([A-Za-z0-9]++(?:[._+-][A-Za-z0-9]++)*+)_(?![\w`])", re.ASCII
+    r"`([^`<>]{1,200}+)`_(?!_)|(?<![\w`.+-])([A-Za-z0-9]++(?:[._+-][A-Za-z0-9]++)*+)_(?![\w`])", re.ASCII
 )
 """A link to a target or a title of the same document, by what it says."""
 _TARGET: Final = re.compile(r"^[ \t]*\.\. _`?([^`:\n]++)`?:", re.MULTILINE)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from models.text.words import PLACEHOLDER, has_words
+from models.text.words import PLACEHOLDER, has_words, inside_verbatim
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,13 @@ def test_placeholders_before_letters(text: str, there: list[str]) -> None:
 def test_no_run_of_characters_takes_long(run: str) -> None:
     """A quarter of a million characters of the same run: in time that grew with the square, this would never end."""
     has_words(run * (250_000 // len(run)) + "<")
+
+
+@pytest.mark.parametrize(
+    "piece", ["a+", "a.", "a-", "a_", "a/", "a(1", ":a", "`a", "|a", "a://", "a@b.c:d/", "[1", "{a", "%"]
+)
+def test_long_texts_take_a_time_that_is_linear_in_their_length(piece: str) -> None:
+    """With a time that is quadratic, this would not end."""
+    text = piece * (300_000 // len(piece))
+    has_words(text)
+    inside_verbatim(text)

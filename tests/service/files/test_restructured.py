@@ -326,6 +326,13 @@ def test_many_lines_do_not_take_long(line: str) -> None:
     assert with_translation(page, html_of(page)) == page
 
 
+@pytest.mark.parametrize("piece", ["`", "`a", "a_", "a+", "a.", "-a ", "--a, ", ":a: ", "| ", "a::", "= "])
+def test_long_lines_do_not_take_long(piece: str) -> None:
+    """The time is linear in their length."""
+    page = f"a {piece * (300_000 // len(piece))}\n".encode()
+    assert with_translation(page, html_of(page)) == page
+
+
 @pytest.mark.parametrize("piece", ["`", "``", "``a", "`a", ":a", ":a:`", "*a", "**a", "|a", "[1", "_`", "あ`"])
 def test_long_translations_do_not_take_long(piece: str) -> None:
     """The time is linear in their length."""
