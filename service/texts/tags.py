@@ -12,7 +12,7 @@ from xml.parsers import expat
 
 from models.text.words import ENTITY
 from service.errors import InvalidInputError
-from service.texts.untranslated import is_of_code, says_no
+from service.texts.untranslated import is_around_code, is_code, says_no
 
 _APART: Final = r"<!--(?: -?> | .*?--> | .*\Z ) | <!\[CDATA\[(?: .*?\]\]> | .*\Z ) | <![^>]*+(?: > | \Z )"
 _INSTRUCTION: Final = r"<\?(?: .*?\?> | .*\Z )"
@@ -254,7 +254,7 @@ def _is_for_nobody(token: Token, around: Token) -> bool:
     """Return whether a page says that an element, behind the token `around`, is not to be translated, or has code."""
     if says_no(token.raw):
         return True
-    return token.name == "pre" and (is_of_code(token.raw) or (around.kind is Kind.OPENS and is_of_code(around.raw)))
+    return token.name == "pre" and (is_code(token.raw) or (around.kind is Kind.OPENS and is_around_code(around.raw)))
 
 
 def _ignored(tokens: Sequence[Token]) -> Token:

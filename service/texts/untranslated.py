@@ -7,20 +7,26 @@ _ATTRIBUTE: Final = re.compile(
     r"""[\s"'/]([^\s"'<>/=]++)\s*+=\s*+(?: "([^"]*+)" | '([^']*+)' | ([^\s"'>]++) )""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-_CODE: Final = re.compile(
-    r"""
+_BLOCK: Final = r"""
       (?:mw-)? highlight (?:er)? (?:-.+)?
     | (?:wp-block-)? (?:source-?)? code (?:-?(?:block|example|listing|sample|snippet))?
-    | chroma | codehilite | console | doctest(?:-block)? | hljs | literal-block | prettyprint | programlisting | rouge
-    | screen | shell | (?:small)?(?:example|lisp) | synopsis | syntaxhighlighter-pre | terminal | verbatim
+    | chroma | codehilite | hljs | literal-block
+"""
+_AROUND: Final = re.compile(_BLOCK, re.VERBOSE)
+_ITSELF: Final = re.compile(
+    rf"""
+      {_BLOCK}
+    | console | doctest(?:-block)? | prettyprint | programlisting | rouge | screen | shell | (?:small)?(?:example|lisp)
+    | synopsis | syntaxhighlighter-pre | terminal | verbatim
     | (?:brush|lang|language) [-:] .*
     | bash | c | cpp | css | go | html | java | javascript | js | json | php | python | ruby | rust | sh | sql
     | toml | xml | ya?ml
     """,
     re.VERBOSE,
 )
-"""Classes of a `<pre>` or what is around it, as written by Sphinx, DocBook, Texinfo, Docutils, Pandoc, MediaWiki,
-WordPress, GitHub, and highlighters such as Pygments and Prism. Without one, it may as well be a letter, or a poem.
+"""Classes of a `<pre>`, as written by Sphinx, DocBook, Texinfo, Docutils, Pandoc, MediaWiki, WordPress, GitHub, and
+highlighters such as Pygments and Prism. Without one, it may as well be a letter, or a poem. What is around it may have
+names such as `html` or `example` for other reasons.
 """
 
 
@@ -32,9 +38,18 @@ def says_no(tag: str) -> bool:
     return said.get("translate") == "no" or "notranslate" in said.get("class", "").split()
 
 
-def is_of_code(tag: str) -> bool:
-    """Return whether the class of a start tag says that there is code, if its element is a `<pre>` or has one in it."""
-    return "class" in tag.lower() and any(map(_CODE.fullmatch, _attributes(tag).get("class", "").split()))
+def is_code(pre: str) -> bool:
+    """Return whether the class of a start tag `<pre>` says that there is code in it."""
+    return _has_class(pre, _ITSELF)
+
+
+def is_around_code(tag: str) -> bool:
+    """Return whether the class of a start tag says that there is code in a `<pre>` directly behind it."""
+    return _has_class(tag, _AROUND)
+
+
+def _has_class(tag: str, classes: re.Pattern[str]) -> bool:
+    return "class" in tag.lower() and any(map(classes.fullmatch, _attributes(tag).get("class", "").split()))
 
 
 def _attributes(tag: str) -> dict[str, str]:

@@ -124,6 +124,14 @@ def test_a_file_of_words(client: httpx.Client) -> None:
     assert client.get(path).json()["filename"] == "か.docx"
 
 
+def test_a_page_of_sphinx(client: httpx.Client) -> None:
+    """Its titles and paragraphs are read in context; examples and directives stay, and titles remain titles."""
+    page = "か\n==\n\na::\n\n    a\n\n.. toctree::\n\n   a\n"
+    expected = "か\n==\n\nA: [か]\n\n::\n\n    a\n\n.. toctree::\n\n   a\n"
+    assert fetched(client, sent(client, page, "か.rst")).decode() == expected
+    assert fetched(client, sent(client, "か\n==\n\na\n--\n", "か.rst")).decode() == "か\n==\n\nA [か]\n------\n"
+
+
 def test_a_workbook(client: httpx.Client) -> None:
     """Cells are read in the context of those before them, and equal cells get the same translation."""
     made, content = openpyxl.Workbook(), BytesIO()

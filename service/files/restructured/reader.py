@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models.text.words import has_words
-from service.files.restructured.words import Words
+from service.files.restructured.words import RULE, Words
 from service.segmentation.line_marks import after_marks
 from service.segmentation.paragraphs import columns_of
 
@@ -40,8 +40,7 @@ _OPTION: Final = re.compile(rf"[ \t]*{_ONE_OPTION}(?:, {_ONE_OPTION})*[ ]{{2,}}"
 """Options of a command, before what they do."""
 _AUTOMATIC: Final = re.compile(r"[ \t]*\(?#[.)][ \t]+")
 """The mark of an item that is numbered by the program."""
-_RULE: Final = re.compile(r"([!-/:-@\[-`{-~])\1+\s*")
-"""What is above or below a title, or between parts of a text."""
+_RULE: Final = re.compile(rf"{RULE}\s*")
 _LEAST_RULE: Final = 4
 """Characters that the line of a title has, if it is shorter than the title."""
 _TABLE: Final = re.compile(r"[ \t]*(?:\+(?:[-=]+\+)+|=+(?:[ \t]+=+)+)\s*")
@@ -75,6 +74,8 @@ class Reader:
     def __init__(self, text: str) -> None:
         self._lines = text.splitlines(keepends=True)
         self._place = 0
+        self._has_endless_table = False
+        """Whether a table had no last line: that of no further one is searched for."""
         self._linked = {_normalized(found[1] or found[2]) for found in _LINK.finditer(text)}
         self._named = {_normalized(found[1]) for found in _TARGET.finditer(text)}
 
@@ -183,14 +184,15 @@ class Reader:
 
     def _end_of_table(self) -> int:
         """Return the place behind a table: one without borders between columns may have empty lines."""
-        first = self._lines[self._place]
-        end = self._end_of_block(self._place)
-        while _SIMPLE.match(first) and not _TABLE.fullmatch(self._lines[end - 1]):
+        first, end = self._lines[self._place], self._end_of_block(self._place)
+        place: int | None = end
+        if not _SIMPLE.match(first) or self._has_endless_table:
+            return end
+        while place is not None and not _TABLE.fullmatch(self._lines[end - 1]):
             place = next((at for at in range(end, len(self._lines)) if self._lines[at].strip()), None)
-            if place is None or _indent(self._lines[place]) < _indent(first):
-                break
-            end = self._end_of_block(place)
-        return end
+            end = end if place is None else self._end_of_block(place)
+        self._has_endless_table = place is None
+        return end if place is not None else self._end_of_block(self._place)
 
 
 def _introduction(words: str, was: str, end: str, column: int) -> Words:

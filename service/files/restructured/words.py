@@ -29,7 +29,9 @@ _BEFORE: Final = frozenset("'\"([{<-/:")
 _OPENING: Final = frozenset("([{<")
 _ANYWHERE: Final = frozenset({"Pd", "Pf", "Pi", "Po"})
 """Categories of characters that may be on either side; brackets may be where they open or close."""
-_RULE: Final = re.compile(r"([!-/:-@\[-`{-~])\1+")
+RULE: Final = r"([!-/:-@\[-`{-~])\1+"
+"""The line above or below a title."""
+_RULE: Final = re.compile(RULE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -293,6 +293,7 @@ def test_titles_are_long_enough_for_that() -> None:
         (".. image:: one.png\n   :alt: two\n\n:ref:`three`\n", []),
         (".. one\n\n   two\n\n__ https://three.org\n.. __: four\n..\n   five\n", []),
         ("+---+\n| a |\n+---+\none\n\n=  =\na  b\n=  =\n\ntwo", ["two"]),
+        ("=  =\na  b\n\none\n\n=  =\nc  d\n\ntwo", ["one", "two"]),
     ],
 )
 def test_which_words_are_paragraphs(page: str, words: list[str]) -> None:
@@ -314,6 +315,7 @@ def test_which_words_are_paragraphs(page: str, words: list[str]) -> None:
         "a::\n\n",
         "= =\n\n",
         "= =\na\n",
+        "= =\na\n\n",
         "+-+\n",
         "==\n",
         "\n",

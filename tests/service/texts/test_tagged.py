@@ -71,6 +71,7 @@ def test_what_a_term_says_is_no_tag_of_the_text(kind: Any) -> None:
         ("<div class='highlight-python x'><div CLASS=highlight><pre><span></span>b</pre></div></div>D", {}, "D"),
         ("<pre class='language-sh line-numbers'>b</pre><div class='mw-highlight'>\n <pre>C</pre> d</div>", {}, "d"),
         ("<pre>A</pre><pre class='poem code-of-honour'>B</pre><div class=highlight>C<pre>D</pre></div>", {}, "A|B|C|D"),
+        ("<body class='html js'><pre>A</pre><div class=example><pre>B</pre></div>", {}, "A|B"),
         ("A<!-- <p>b</p> -->", {}, "A"),
         ("A <b title='c", {}, "A "),
         ("1 < 2<p>B <3", {}, "B <3"),
