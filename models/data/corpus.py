@@ -15,6 +15,7 @@ from models.data.cleaning import KEEP_ALL, left_out
 from models.data.documents import Document
 from models.data.emphasis import sentence_weights
 from models.data.ragged import Ragged
+from models.data.subwords import SubwordSampler
 from models.data.tokenizer import Tokenizer
 from models.errors import DataError
 
@@ -30,11 +31,13 @@ class TokenizedCorpus:
         max_context_tokens: int | None = None,
         cleaning: CleaningConfig = KEEP_ALL,
         emphasis: EmphasisConfig | None = None,
+        subword_sampling: float | None = None,
     ) -> None:
         """Tokenize; pairs over `max_tokens` (end of sentence included) or with an empty side serve as context only.
 
         So do pairs that `cleaning` leaves out, and those that would be read with more than `max_context_tokens` source
-        tokens of other sentences. With `emphasis`, sentences have different weights.
+        tokens of other sentences. With `emphasis`, sentences have different weights. With `subword_sampling`, batches
+        may have pairs in other segmentations; lengths are always those of the best one.
 
         Raises:
             DataError: no pair is left to train on, a sentence has no translation, or `emphasis` is for another corpus.
@@ -43,7 +46,12 @@ class TokenizedCorpus:
         self._texts = [sentence.source for sentence in sentences]
         self._own: tuple[ContextReader, Ragged | None] | None = None
         self.sources = Ragged.of(self._texts, tokenizer.encode_sources)
-        self.targets = Ragged.of([_target(sentence.target) for sentence in sentences], tokenizer.encode_targets)
+        translations = [_target(sentence.target) for sentence in sentences]
+        self.targets = Ragged.of(translations, tokenizer.encode_targets)
+        self._longest = max_tokens
+        self._sampler = (
+            None if subword_sampling is None else SubwordSampler(tokenizer, self._texts, translations, subword_sampling)
+        )
         sizes = np.array([len(document.sentences) for document in documents], dtype=np.int64)
         ends = np.cumsum(sizes)
         self.first = np.repeat(ends - sizes, sizes)
@@ -122,6 +130,7 @@ class TokenizedCorpus:
         indices: Sequence[int] | NDArray[np.int64],
         reader: ContextReader,
         neighbours: Sequence[int | None] | None = None,
+        seed: Sequence[int] | None = None,
     ) -> Batch:
         """Make a batch of sentences, with the context that `reader` takes from their documents.
 
@@ -133,12 +142,31 @@ class TokenizedCorpus:
             reader: reads the context.
             neighbours: for each sentence, the one whose context is read in place of its own; None for no context. It
                 keeps its own if the other's contains the sentence itself, which would reveal its translation.
+            seed: numbers that determine the segmentations of the sentences and their translations, if the corpus has
+                any but the best ones; None for these. Context has the best ones.
         """
         rows = list(map(int, indices))
-        read = (self._example(i, j, reader) for i, j in zip(rows, neighbours or rows, strict=True))
-        batch = read_batch([reader.select(example) for example in read], [self.targets[i] for i in rows], reader)
+        sources, targets = self._segmentations(rows, seed)
+        read = (
+            reader.select(replace(self._example(i, j, reader), source=source))
+            for i, j, source in zip(rows, neighbours or rows, sources, strict=True)
+        )
+        batch = read_batch(list(read), targets, reader)
         turns = self._turns(rows, reader) if reader.recurrent else ()
         return replace(batch, turns=turns, weights=None if self._weights is None else self._weights[rows])
+
+    def _segmentations(
+        self, rows: Sequence[int], seed: Sequence[int] | None
+    ) -> tuple[Sequence[Tokens], Sequence[Tokens]]:
+        """Return sources and targets as drawn, or in the best segmentation if the drawn one is too long to train on."""
+        best = [self.sources[i] for i in rows], [self.targets[i] for i in rows]
+        if self._sampler is None or seed is None:
+            return best
+        sources, targets = (
+            [new if len(new) < self._longest else old for new, old in zip(*sides, strict=True)]
+            for sides in zip(self._sampler.draw(rows, seed), best, strict=True)
+        )
+        return sources, targets
 
     def _example(self, index: int, neighbour: int | None, reader: ContextReader) -> Example:
         """Return sentence `index` with what `reader` may read around `neighbour`, or with nothing."""

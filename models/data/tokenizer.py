@@ -98,8 +98,14 @@ class Tokenizer:
 
     def encode_sources(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each source sentence, without BOS and EOS; none for an empty one."""
-        found = _encode(self.source, texts)
-        return [self._into + ids if ids else ids for ids in found] if self._into else found
+        return self._led(_encode(self.source, texts))
+
+    def sample_sources(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
+        """Return the ids of a drawn segmentation of each source sentence, without BOS and EOS; see `sample_targets`."""
+        return self._led(_sample_encode(self.source, texts, alpha, seed))
+
+    def _led(self, sources: list[list[int]]) -> list[list[int]]:
+        return [self._into + ids if ids else ids for ids in sources] if self._into else sources
 
     @cached_property
     def _into(self) -> list[int]:
@@ -110,6 +116,18 @@ class Tokenizer:
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each target sentence, without BOS and EOS."""
         return _encode(self.target, texts)
+
+    def sample_targets(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
+        """Return the ids of a drawn segmentation of each target sentence, without BOS and EOS.
+
+        Args:
+            texts: the sentences.
+            alpha: for a unigram model, the power to which the probabilities of all segmentations are raised (Kudo 2018,
+                "Subword regularization", section 3.3, of all segmentations rather than the best ones); for BPE, the
+                share of merges that are left out (Provilkov et al. 2020, "BPE-dropout").
+            seed: a number of 32 bits that determines the draw.
+        """
+        return _sample_encode(self.target, texts, alpha, seed)
 
     def decode_target(self, ids: Sequence[int]) -> str:
         """Return the text of target ids, in one line, without PAD, BOS, EOS and incomplete bytes."""
@@ -248,4 +266,15 @@ def _encode(model: sentencepiece.SentencePieceProcessor, texts: Sequence[str]) -
     if len(texts) < _BATCH_FOR_THREADS:  # a list always starts threads, which takes longer than a few texts
         return [model.encode(text, out_type=int) for text in texts]
     ids: list[list[int]] = model.encode(list(texts), out_type=int, num_threads=-1)
+    return ids
+
+
+def _sample_encode(
+    model: sentencepiece.SentencePieceProcessor, texts: Sequence[str], alpha: float, seed: int
+) -> list[list[int]]:
+    # Each thread has a generator, which reads the seed when it is first used: a list is encoded by a thread of its own.
+    sentencepiece.set_random_generator_seed(seed)
+    ids: list[list[int]] = model.encode(
+        list(texts), out_type=int, num_threads=1, enable_sampling=True, nbest_size=-1, alpha=alpha
+    )
     return ids

@@ -158,10 +158,11 @@ class Feed(Dataset[Share]):
         return self._corpus.plan(self._reader, settings.batch_tokens, seed=settings.seed, epoch=epoch)
 
     def _parts(self, indices: NDArray[np.int64], place: tuple[int, int]) -> list[Batch]:
-        """Return a batch in the parts that are computed separately; epoch and number seed the noise in contexts."""
-        neighbours = self._noise.neighbours(indices.tolist(), (self._settings.seed, *place))
+        """Return a batch in the parts that are computed separately; epoch and number seed all that is drawn."""
+        seed = self._settings.seed, *place
+        neighbours = self._noise.neighbours(indices.tolist(), seed)
         count = -(-self._settings.batch_tokens // _AT_ONCE) if self._world.device.type == "cpu" else 1
         return [
-            self._corpus.batch(indices[rows], self._reader, [neighbours[row] for row in rows])
+            self._corpus.batch(indices[rows], self._reader, [neighbours[row] for row in rows], (*seed, int(rows[0])))
             for rows in self._corpus.parts(indices, self._reader, count)
         ]

@@ -185,4 +185,5 @@ def _corpus(config: RunConfig, tokenizer: Tokenizer, world: World, *, skip_bad: 
         data.max_context_tokens,
         cleaning=data.cleaning,
         emphasis=config.training.emphasis,
+        subword_sampling=config.training.subword_sampling,
     )

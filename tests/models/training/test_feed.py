@@ -18,10 +18,10 @@ MakeRun = Callable[..., Path]
 SETTINGS = TrainingConfig(updates=7, batch_tokens=60, accumulation=2, context_dropout=0.3, context_shuffling=0.3)
 
 
-def make_feed(make_run: MakeRun, **architecture: object) -> Feed:
+def make_feed(make_run: MakeRun, sampling: float | None = None, **architecture: object) -> Feed:
     """The feed of an architecture; some sentences are learnt with other contexts."""
     config = load_config(make_run("run", architecture=architecture, training={"step": "joint"}))
-    corpus = TokenizedCorpus(read_corpus(config.data.train), make_tokenizer(config), 60)
+    corpus = TokenizedCorpus(read_corpus(config.data.train), make_tokenizer(config), 60, subword_sampling=sampling)
     return Feed(corpus, plan_model(config).architecture, SETTINGS, World())
 
 
@@ -29,6 +29,12 @@ def make_feed(make_run: MakeRun, **architecture: object) -> Feed:
 def feed(make_run: MakeRun) -> Feed:
     """The feed of a Doc-Transformer."""
     return make_feed(make_run, kind="doc_transformer")
+
+
+@pytest.fixture
+def sampling(make_run: MakeRun) -> Feed:
+    """The feed of a Doc-Transformer that learns drawn segmentations."""
+    return make_feed(make_run, 0.3, kind="doc_transformer")
 
 
 def tensors(share: Share) -> list[torch.Tensor]:
@@ -52,8 +58,10 @@ def test_what_a_process_that_has_died_had_made_is_told_to_be_gone(error: Excepti
         list(fetched(dying(ValueError("another"))))
 
 
-def test_batches_that_are_made_ahead_are_the_same(feed: Feed) -> None:
+@pytest.mark.parametrize("name", ["feed", "sampling"])
+def test_batches_that_are_made_ahead_are_the_same(name: str, request: pytest.FixtureRequest) -> None:
     """Two processes make the same batches as one, in the same order, even across the end of an epoch."""
+    feed: Feed = request.getfixturevalue(name)
     alone, ahead = (list(feed.shares(0, 4, 20, workers=workers)) for workers in (0, 2))
     assert len(ahead) == 20
     assert ahead[-1].reached[0] > 0
@@ -62,8 +70,10 @@ def test_batches_that_are_made_ahead_are_the_same(feed: Feed) -> None:
         assert all(map(torch.equal, tensors(one), tensors(other)))
 
 
-def test_a_run_goes_on_where_it_was(feed: Feed) -> None:
+@pytest.mark.parametrize("name", ["feed", "sampling"])
+def test_a_run_goes_on_where_it_was(name: str, request: pytest.FixtureRequest) -> None:
     """From the position that a share has reached, even at the end of an epoch, the same batches follow."""
+    feed: Feed = request.getfixturevalue(name)
     whole = list(feed.shares(0, 0, 20))
     end = next(number for number, share in enumerate(whole) if share.reached == (1, 0))
     for last in (0, end - 1, end):
@@ -81,6 +91,18 @@ def rows(share: Share) -> list[list[list[int]]]:
         if batch.target is not None
         for row in zip(batch.source, batch.target, batch.context["tokens"], strict=True)
     ]
+
+
+def test_segmentations_are_drawn_anew_in_each_pass(sampling: Feed) -> None:
+    """In two passes, the same sentences have the same contexts, but many are in other pieces."""
+    passes: list[list[list[list[int]]]] = [[], []]
+    for share in sampling.shares(0, 0, 1000):
+        if share.reached[0] > 1:
+            break
+        passes[share.reached[0] - (share.reached[1] == 0)] += rows(share)
+    first, second = passes
+    assert len(first) > 20
+    assert sorted(source for source, *_ in first) != sorted(source for source, *_ in second)
 
 
 def test_a_large_batch_is_computed_in_parts(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
