@@ -16,7 +16,18 @@ from models.commands.comparison import compare
 from models.commands.evaluation import contrast, cxmi, evaluate
 from models.commands.pictures import plot
 from models.commands.tables import changes, significance, table
-from models.commands.training import amplify, average, bert, describe, import_marian, survey, tokenizer, train, values
+from models.commands.training import (
+    amplify,
+    average,
+    bert,
+    describe,
+    import_marian,
+    retokenize,
+    survey,
+    tokenizer,
+    train,
+    values,
+)
 from models.errors import AntecedentError, SelfTestError
 
 _COLLECT_AFTER: Final = 10_000
@@ -39,6 +50,7 @@ for command in (
     train,
     average,
     amplify,
+    retokenize,
     describe,
     evaluate,
     contrast,

@@ -161,6 +161,23 @@ def amplify(
     typer.echo(f"checkpoint in which the context counts {by:g} times: {out}")
 
 
+def retokenize(
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="CHECKPOINT", help="Folder of a checkpoint.", show_default=False)
+    ],
+    tokenizer: Annotated[Path, typer.Option(help="Folder of the other tokenizer.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder of the checkpoint to write.", show_default=False)],
+) -> None:
+    """Give a model another tokenizer, to train it on with that: what it has learnt about the pieces of both stays.
+
+    Pieces that are new begin as the mean of those that they were divided into before.
+    """
+    from models.training.retokenizing import retokenize_run
+
+    retokenize_run(checkpoint, tokenizer, out)
+    typer.echo(f"checkpoint with the tokenizer of {tokenizer}: {out}")
+
+
 def describe(
     model: Annotated[Path, typer.Argument(metavar="CONFIG|BUNDLE", show_default=False)], json_file: JsonFile = None
 ) -> None:
