@@ -125,9 +125,10 @@ def test_each_pass_has_an_order_of_its_own(make_run: MakeRun) -> None:
             indices: Sequence[int] | NDArray[np.int64],
             reader: ContextReader,
             neighbours: Sequence[int | None] | None = None,
+            seed: Sequence[int] | None = None,
         ) -> Batch:
             read.extend(map(int, indices))
-            return super().batch(indices, reader, neighbours)
+            return super().batch(indices, reader, neighbours, seed)
 
     corpus = Corpus(read_corpus(config.data.train), tokenizer, config.data.max_tokens)
     Trainer(config, tokenizer, corpus, World()).run(lambda _: {}, Curves(None))
