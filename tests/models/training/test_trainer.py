@@ -203,6 +203,21 @@ def test_a_killed_process_that_made_batches_costs_what_a_kill_does(
     assert_same_weights(train(run, resume=True), train(whole))
 
 
+def test_drawn_segmentations_are_the_same_when_a_run_goes_on(make_run: MakeRun) -> None:
+    """They change what is learnt; a run that was stopped draws those that it would have drawn."""
+    pieces = {"subword_sampling": 0.05}
+    best, whole, stopped = (
+        load_config(make_run(name, training=training))
+        for name, training in (("best", {}), ("whole", pieces), ("stopped", pieces | {"updates": 5}))
+    )
+    make_tokenizer(best)
+    train(stopped)
+    longer = load_config(make_run("stopped", training=pieces))
+    assert_same_weights(train(longer, resume=True), train(whole))
+    one, other = weights(train(best)), weights(whole.output / "final")
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+
+
 def test_early_stopping_ends_a_run_that_no_longer_improves(make_run: MakeRun) -> None:
     """With patience, a run whose dev loss does not improve ends before its last update."""
     still = {"schedule": {"peak": 1e-12, "warmup": 1}, "updates": 50, "validate_every": 1, "patience": 3}
