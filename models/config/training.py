@@ -104,7 +104,8 @@ class TrainingConfig(Frozen):
     subword_sampling: float | None = Field(None, gt=0, le=1)
     """Learn sentences in segmentations that are drawn anew each time (Kudo 2018, "Subword regularization"), not only in
     the best one. `unigram`: the power to which their probabilities are raised; with 0.5, sentences are some 4 % longer
-    in tokens, with 0.2 some 36 %. `bpe`: the share of merges that are left out. Null: only the best one."""
+    in tokens, with 0.2 some 36 %. `bpe`: the share of merges that are left out. Batches are filled by the best ones,
+    so they exceed `batch_tokens` by as much. Null: only the best ones."""
     context_dropout: float = Field(0.0, ge=0, le=1)
     """Share of the sentences trained without their context, like the first sentence of a document."""
     context_shuffling: float = Field(0.0, ge=0, le=1)
