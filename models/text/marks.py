@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from string import punctuation
 from typing import Final
 
-from models.text.words import CODE, ENCLOSED, POWER, RAISED, SCHEME, TAG, beside
+from models.text.words import CODE, ENCLOSED, LEADS, LINK, POWER, RAISED, SCHEME, TAG, beside
 
-SIGNS: Final = ("<", "*", "_", "~~", "==", "](", "][", "]{", "[^", *RAISED)
+SIGNS: Final = ("<", "*", "_", "~~", "==", "](", "][", "]{", "[^", ">`", "&gt;`", *RAISED)
 """One of them is in each pair of marks, and in each mark without a partner."""
+LINKS: Final = frozenset("[`")
+"""Names of marks around the words of a link."""
 _ADDRESS: Final = r"[!\#-'*-;=?-~\xa1-\u2fff\u3003-\U000effff]"
 """A character of one; the first has to be of ASCII: [name](かな) is no link."""
 _OF_PANDOC: Final = r"""\{ (?: [.\#][A-Za-z] | [A-Za-z-]++= ) [^{}\n\U000f0000-\U0010ffff]{0,120}+ \}"""
@@ -24,7 +26,8 @@ _TO: Final = rf"""(?:
 """Where a link leads to."""
 _MARK: Final = re.compile(
     rf"""
-      (?P<word> {CODE} | {ENCLOSED} | {POWER} | \\[\\*_~=<\[\]] | \^\{{?+\*          # no marks, but a word
+      (?P<ticked> (?: (?<![A-Za-z0-9:]) : [a-z]{{1,10}}+ : )?+ (?<![`\\]) {LINK} ` )      # `text <https://example.org>`_
+    | (?P<word> {CODE} | {ENCLOSED} | {POWER} | \\[\\*_~=<\[\]] | \^\{{?+\*          # no marks, but a word
         | {SCHEME} [A-Za-z0-9/_.%:?=&\#@+,;-]*+ )
     | (?P<note> (?: (?<![A-Za-z0-9)\]\s]) | (?<=[a-z]{{4}}) )       # <sup>1</sup>, of a note; not of a power, as in km
         <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} (?: </a[^<>]*+> )?
@@ -40,6 +43,7 @@ _MARK: Final = re.compile(
     | (?P<text> !?+ \[ )                                             # [text](https://example.org), ![picture](a.png)
         (?= (?: [^\[\]\n]++ | \[ [^\[\]\n]*+ \] )*+ \] {_TO} )   # [text [1]](a.html), [![picture](a.png)](b.html)
     | \] {_TO}
+    | (?P<leads> (?<!\s) {LEADS} _{{0,2}}+ )
     """,
     re.VERBOSE | re.ASCII,
 )
@@ -158,7 +162,7 @@ def _around_words(text: str, marks: Sequence[Mark], partners: Mapping[int, int])
         number: other
         for number, other in partners.items()
         if marks[number].is_tag
-        or marks[number].name == "["
+        or marks[number].name in LINKS
         or marks[other].begin - marks[number].end > _LONGEST_FACE
         or any(map(str.isalnum, text[marks[number].end : marks[other].begin]))
     }
@@ -194,6 +198,9 @@ def _mark(found: re.Match[str]) -> Mark:
         return Mark(*found.span(), found[0], "<sup", opens=False, closes=True)  # a name that no tag has
     if found["stress"] is not None:
         return Mark(*found.span(), found[0], found[0], *_flanks(found), says=found[0] == "_")  # of _name, too
+    if found["ticked"] is not None or found["leads"] is not None:
+        opens = found["ticked"] is not None
+        return Mark(*found.span(), found[0], "`", opens, not opens)
     opens = found["text"] is not None
     return Mark(*found.span(), found[0], "[", opens, not opens)
 

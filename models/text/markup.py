@@ -9,13 +9,15 @@ from itertools import accumulate, groupby, pairwise, takewhile
 from types import MappingProxyType
 from typing import Final
 
-from models.text.marks import SIGNS, Marks
+from models.text.marks import LINKS, SIGNS, Marks
 from models.text.words import beside
 
 _FIRST: Final = 0xF0000
 """First of the private-use characters that stand for marks; no model reads or writes these."""
 PLACE: Final = re.compile(r"[\U000f0000-\U0010ffff]")
 _SIGNS_OF_MARKDOWN: Final = frozenset("*_~=")
+_ENDS_OF_LINKS: Final = ("`", "`_", "`__")
+"""Of those of reStructuredText, whose words are between ` and <address>`_, or :doc:` and <name>`."""
 _MOST: Final = 1000
 """Maximum pairs of a text; with more it is read as it is, marks included."""
 
@@ -80,15 +82,17 @@ class Unmarked:
 
 
 def _written(place: re.Match[str], mark: str) -> str:
-    """Return a mark, with a space outside if Markdown would not recognise it beside a letter there.
+    """Return a mark, with a space outside if it would not be recognised beside a letter there.
 
-    Languages without spaces have letters where others have a space (CommonMark 0.31, section 6.2).
+    Languages without spaces have letters where others have a space (CommonMark 0.31, section 6.2, and "Inline markup
+    recognition rules" of reStructuredText).
     """
-    if not mark or not set(mark) <= _SIGNS_OF_MARKDOWN:
+    is_sign, is_link = set(mark) <= _SIGNS_OF_MARKDOWN, mark.endswith(_ENDS_OF_LINKS)
+    if not mark or not (is_sign or is_link):
         return mark
     opens = _is_first(place[0])
     outside, inside = beside(place) if opens else reversed(beside(place))
-    is_taken_for_none = outside.isalnum() and ("_" in mark or unicodedata.category(inside or " ")[0] in "PS")
+    is_taken_for_none = outside.isalnum() and (is_link or "_" in mark or unicodedata.category(inside or " ")[0] in "PS")
     if not is_taken_for_none:
         return mark
     return f" {mark}" if opens else f"{mark} "
@@ -181,7 +185,7 @@ def split_unmarked(text: str, split: Callable[[str], Iterable[str]], *, whole_li
     Args:
         text: may have marks between a word and its full stop, or after that.
         split: returns pieces that make up the text it is given.
-        whole_links: whether the text of a Markdown link or picture stays whole, as neither half would be one.
+        whole_links: whether the text of a link or a picture stays whole, as neither half would be one.
     """
     marks = Marks.of(text) if any(sign in text for sign in SIGNS) else None
     if marks is None or not marks.unread:
@@ -196,7 +200,7 @@ def split_unmarked(text: str, split: Callable[[str], Iterable[str]], *, whole_li
 def _outside_links(marks: Marks, ends: Iterable[int]) -> Iterator[int]:
     """Yield the ends that are not within a link."""
     places = marks.places()
-    links = deque(sorted((places[a], places[b]) for a, b in marks.partners.items() if marks.marks[a].name == "["))
+    links = deque(sorted((places[a], places[b]) for a, b in marks.partners.items() if marks.marks[a].name in LINKS))
     for end in ends:
         while links and links[0][1] <= end:
             links.popleft()

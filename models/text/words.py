@@ -46,15 +46,29 @@ CODE: Final = (
     r" </(?i:(?P=element))>"
 )
 """What HTML has for words of a program: <code>ls -l</code>."""
-TICKED: Final = r"""
+_NAME: Final = r"[^`<>&\n\U000f0000-\U0010ffff]"
+LEADS: Final = (
+    rf"""[ ]++ (?: < (?: {_NAME} | & ){{1,300}}+ > | &lt; (?: {_NAME} | &(?!gt;) ){{1,300}}+ &gt; ) ` (?!`)"""
+)
+"""What is behind the words of a link of reStructuredText, but for _ or __."""
+_LINK: Final = rf"` (?![`\s]) (?: [^`<>&\s\U000f0000-\U0010ffff] | &(?!lt;) | [ ]++(?!<|&lt;|`) ){{1,200}}+ {LEADS}"
+LINK: Final = rf"""(?= {_LINK} ) (?:
+      (?= {_LINK} _ ) | (?<= :(?:any|doc|ref): ) | (?<= :term: ) | (?<= :numref: ) | (?<= :download: ) )"""
+"""Before the tick of a link with words, `text <https://example.org>`_ or :doc:`text <name>` of reStructuredText."""
+TICKED: Final = (
+    r"""
       (?: (?<![A-Za-z0-9:]) : [a-z0-9_+-]{1,20}+ (?: :[a-z0-9_+-]{1,20}+ ){0,2}+ : (?=`)       # :ref:`name` of reST
         | (?<![A-Za-z0-9_]) _ (?=`) )?+
+      """
+    rf"(?=`) (?! {LINK} )"
+    r"""
       (?<![`\\]) (?P<ticks>`{1,2}) (?![`\s])
       (?: [^`\n\U000f0000-\U0010ffff]{1,80}+ | [^`\n\U000f0000-\U0010ffff]{1,400}+ (?:(?<=>)|(?<=&gt;)) )
       (?<!\s) (?P=ticks) (?!`)
-      (?: _{1,2} (?![A-Za-z0-9_]) )?+                                             # `text <https://example.org>`__ of it
+      (?: _{1,2} (?![A-Za-z0-9_]) )?+                                                         # `text`_ `<https://example.org>`__
 """
-"""What Markdown has for them: `code`, but not `one' `other'."""
+)
+"""What Markdown and reStructuredText have for them: `code`, but not `one' `other'."""
 REFERENCE: Final = r"""
       (?<![^\s("'\u0080-\U0010ffff]) \| [A-Za-z][A-Za-z0-9_.-]{0,40}+ \|                          # |version|
       (?: _{1,2} (?![A-Za-z0-9_]) )?+ (?! [A-Za-z0-9|] | \s*+ \| )

@@ -24,6 +24,8 @@ def html_of(content: bytes) -> str:
 def with_translation(content: bytes, translation: str) -> bytes:
     """Return the document with its texts replaced by `translation`: the translated result of `html_of`."""
     found = map(html.unescape, paragraphs_of(translation))
-    pieces = Reader(text_of(content)).pieces()
-    written = (each if isinstance(each, str) else each.written(next(found)) for each in pieces)
-    return text_like(content, "".join(written))
+    text = text_of(content)
+    reader = Reader(text)
+    pieces = (each if isinstance(each, str) else each.written(next(found)) for each in reader.pieces())
+    written = "".join(pieces)
+    return text_like(content, written if written == text else written + reader.targets())

@@ -63,6 +63,8 @@ _LINK: Final = re.compile(
     r"`([^`<>]{1,200}+)`_(?!_)|(?<![\w`.+-])([A-Za-z0-9]++(?:[._+-][A-Za-z0-9]++)*+)_(?![\w`])", re.ASCII
 )
 """A link to a target or a title of the same document, by what it says."""
+_WITH_TARGET: Final = re.compile(r"`([^`<>\s][^`<>]{0,200}?)\s{1,80}<([^`<>]{1,300}+)>`_(?!_)")
+"""The same with the target, which it gives a name to."""
 _TARGET: Final = re.compile(r"^[ \t]*\.\. _`?([^`:\n]++)`?:", re.MULTILINE)
 _SPACELESS: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]")
 """Letters and punctuation of languages without spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
@@ -76,8 +78,10 @@ class Reader:
         self._place = 0
         self._has_endless_table = False
         """Whether a table had no last line: that of no further one is searched for."""
-        self._linked = {_normalized(found[1] or found[2]) for found in _LINK.finditer(text)}
-        self._named = {_normalized(found[1]) for found in _TARGET.finditer(text)}
+        named = {_normalized(found[1]) for found in _TARGET.finditer(text)}
+        self._linked = {_normalized(found[1] or found[2]) for found in _LINK.finditer(text)} - named
+        """Links to titles, or to other links."""
+        self._named_by_links = {_normalized(found[1]): found for found in _WITH_TARGET.finditer(text)}
 
     def pieces(self) -> Iterator[str | Words]:
         """Yield what stays, and what is translated, in its order; nothing is left out."""
@@ -95,6 +99,15 @@ class Reader:
                 yield self._taken(self._place + 1)
                 if line.rstrip().endswith(_LITERAL):
                     yield self._held(_begin(line))
+
+    def targets(self) -> str:
+        """Return the targets of links that are found by the words of another link, for when these are others."""
+        missed = [found for name, found in self._named_by_links.items() if name in self._linked]
+        if not missed:
+            return ""
+        end = "\r\n" if self._lines[0].endswith("\r\n") else "\n"
+        last = "" if self._lines[-1].endswith("\n") else end
+        return last + "".join(f"{end}.. _`{' '.join(found[1].split())}`: {found[2]}{end}" for found in missed)
 
     def _taken(self, end: int) -> str:
         """Return the lines up to a place, and go on there."""
@@ -149,8 +162,12 @@ class Reader:
         self._place = place + 2
         over, under = above + line[: _indent(line)], line[len(line.rstrip()) :] + below.rstrip()
         words, end = line.strip(), below[len(below.rstrip()) :]
-        target = f".. _`{words}`:{end}{end}" if _normalized(words) in self._linked - self._named else ""
+        target = f".. _`{words}`:{end}{end}" if self._is_linked(words) else ""
         return Words(words, f"{over}{words}{under}", over, under, is_title=True, target=target), end
+
+    def _is_linked(self, title: str) -> bool:
+        """Whether a link leads to a title: what another link names comes first."""
+        return _normalized(title) in self._linked - self._named_by_links.keys()
 
     def _paragraph(self, begin: int, within: int | None = None) -> Iterator[str | Words]:
         """Read a paragraph whose words begin at a place of the line; its other lines begin there, or `within` more."""
@@ -224,6 +241,7 @@ def _joined(lines: list[str]) -> str:
     """Join the lines of a paragraph, without spaces in languages that have none, and with ticks around references."""
     joined = ""
     for line in filter(None, map(str.strip, lines)):
-        gap = "" if not joined or _SPACELESS.match(joined[-1]) or _SPACELESS.match(line) else " "
+        is_spaceless = not joined or _SPACELESS.match(joined[-1]) or _SPACELESS.match(line)
+        gap = "" if is_spaceless and not line.startswith("<") else " "  # `name <target>`_ has to have one
         joined += gap + line
     return _REFERENCE.sub(lambda found: f"`{found['name']}`{found['to']}" if found["name"] else found[0], joined)

@@ -17,6 +17,10 @@ from models.text.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
         ("**a** b", Unmarked("a b", (Pair("**", "**", 0, 1),))),
         ("*a* ~~b~~ _c_", Unmarked("a b c", (Pair("*", "*", 0, 1), Pair("~~", "~~", 2, 3), Pair("_", "_", 4, 5)))),
         ("***a*** b", Unmarked("a b", (Pair("***", "***", 0, 1),))),
+        ("a `b c <https://d.e/f_g>`_ h", Unmarked("a b c h", (Pair("`", " <https://d.e/f_g>`_", 2, 5),))),
+        ("a `R&amp;D &lt;b?c&amp;d&gt;`__", Unmarked("a R&amp;D", (Pair("`", " &lt;b?c&amp;d&gt;`__", 2, 9),))),
+        (":doc:`a b </c>`か", Unmarked("a bか", (Pair(":doc:`", " </c>`", 0, 3),))),
+        ("**`a <b_>`_** c", Unmarked("a c", (Pair("**`", " <b_>`_**", 0, 1),))),
         ("a ![b](c.png) d", Unmarked("a b d", (Pair("![", "](c.png)", 2, 3),))),
         (
             "[https://b.c/d_e](https://b.c/d_e)",
@@ -175,12 +179,12 @@ def test_what_crosses_is_no_pair() -> None:
         ("a **b** c", "あいう", (1, 2), "あ**い**う"),
         ("a **b!** c", "あい！", (1, 3), "あ**い！**"),
         ("a <b>b!</b> c", "あい！う", (1, 3), "あ<b>い！</b>う"),
+        ("a `b <d>`_ c", "あいう", (1, 2), "あ `い <d>`_ う"),
+        ("a :ref:`b <d>` c", "あい。", (1, 2), "あ :ref:`い <d>`。"),
     ],
 )
-def test_marks_of_markdown_are_marks_beside_letters(
-    text: str, translation: str, span: tuple[int, int], marked: str
-) -> None:
-    """A space is added where Markdown would not see a mark without one, as some languages have no spaces."""
+def test_marks_are_marks_beside_letters(text: str, translation: str, span: tuple[int, int], marked: str) -> None:
+    """A space is added where a mark would not be seen without one, as some languages have no spaces."""
     assert unmarked(text).marked(with_places(translation, [span])) == marked
 
 
@@ -200,6 +204,9 @@ PIECES = [
     "][d]",
     "]{.e}",
     "[^1]",
+    "`",
+    ":ref:`",
+    " <d>`_",
     " ",
 ]
 
@@ -265,6 +272,7 @@ def test_places_are_nested_as_pairs_are() -> None:
     [
         *("<b>", "<b></i>", "**", "[a](b)", "[a]", "[", "<a b=c ", "<", "](", "</b>", "<x/>", "<code>", "<code>a"),
         *("[[", "[[a]", "[[a](b)", "[[1]](", "`", "`a", "{{", "{a,plural,{", "<!--", "^{*"),
+        *("`a <", "`a <b>", "`a <b>`_", " <a>`", " <", ":doc:`a <b", "`a &lt;"),
         *("==", "\\*", "![", "[![a](b)", "![a](b)", '[a](b "', "](b(", "[ab][", "[^"),
     ],
 )

@@ -259,6 +259,19 @@ def test_links_to_a_title_still_find_it() -> None:
     assert ".. _`" not in said(page.format(target), "The Bell", "Die Glocke")
 
 
+def test_links_to_another_link_still_find_it() -> None:
+    """By the words of that, which also name its target: in other words, the target is said once more."""
+    page = "See `the\nbell <a.html>`_ and\n`gate <b_>`_.\n\nAsk `The Bell`_."
+    translated = "`Die Glocke <a.html>`_ und `das Tor <b_>`_."
+    assert said(page, "See `the bell <a.html>`_ and `gate <b_>`_.", translated) == (
+        f"{translated}\n\nAsk `The Bell`_.\n\n.. _`the bell`: a.html\n"
+    )
+    titled = f"{page}\n\nThe Bell\n--------\n"
+    assert said(titled, "The Bell", "Glocke").endswith("\n\nGlocke\n--------\n\n.. _`the bell`: a.html\n")
+    named = f"{page}\r\n\r\n.. _the bell: c.html\r\n"
+    assert said(named, "Ask `The Bell`_.", "Frage.").endswith("Frage.\r\n\r\n.. _the bell: c.html\r\n")
+
+
 def test_titles_are_long_enough_for_that() -> None:
     """Their lines are as long as what the file has."""
     assert said("A *bell*\n----\n", "A *bell*", "*鐘*の") == "*鐘*\\ の\n--------\n"
@@ -328,7 +341,9 @@ def test_many_lines_do_not_take_long(line: str) -> None:
     assert with_translation(page, html_of(page)) == page
 
 
-@pytest.mark.parametrize("piece", ["`", "`a", "a_", "a+", "a.", "-a ", "--a, ", ":a: ", "| ", "a::", "= "])
+@pytest.mark.parametrize(
+    "piece", ["`", "`a", "a_", "`a <b>`_", "`a ", "`a <", "a+", "a.", "-a ", "--a, ", ":a: ", "| ", "a::", "= "]
+)
 def test_long_lines_do_not_take_long(piece: str) -> None:
     """The time is linear in their length."""
     page = f"a {piece * (300_000 // len(piece))}\n".encode()
