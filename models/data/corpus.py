@@ -85,7 +85,7 @@ class TokenizedCorpus:
 
     def example(self, index: int, reader: ContextReader) -> Example:
         """Return sentence `index` with all of its document that `reader` may read."""
-        return self._example(index, index, reader)
+        return self._example(index, self.sources[index], index, reader)
 
     def context_lengths(self, reader: ContextReader) -> NDArray[np.int64]:
         """Return, for each sentence, the number of source tokens that `reader` may read around it."""
@@ -147,11 +147,8 @@ class TokenizedCorpus:
         """
         rows = list(map(int, indices))
         sources, targets = self._segmentations(rows, seed)
-        read = (
-            reader.select(replace(self._example(i, j, reader), source=source))
-            for i, j, source in zip(rows, neighbours or rows, sources, strict=True)
-        )
-        batch = read_batch(list(read), targets, reader)
+        read = (self._example(*each, reader) for each in zip(rows, sources, neighbours or rows, strict=True))
+        batch = read_batch([reader.select(example) for example in read], targets, reader)
         turns = self._turns(rows, reader) if reader.recurrent else ()
         return replace(batch, turns=turns, weights=None if self._weights is None else self._weights[rows])
 
@@ -168,17 +165,17 @@ class TokenizedCorpus:
         )
         return sources, targets
 
-    def _example(self, index: int, neighbour: int | None, reader: ContextReader) -> Example:
-        """Return sentence `index` with what `reader` may read around `neighbour`, or with nothing."""
+    def _example(self, index: int, source: Tokens, neighbour: int | None, reader: ContextReader) -> Example:
+        """Return sentence `index`, as `source`, with what `reader` may read around `neighbour`, or with nothing."""
         before, after = self._read(index, neighbour, reader)
 
-        def example(sentences: Sequence[Tokens]) -> Example:
-            return Example(sentences[index], preceding=sentences[before], following=sentences[after])
+        def example(sentence: Tokens, sentences: Sequence[Tokens]) -> Example:
+            return Example(sentence, preceding=sentences[before], following=sentences[after])
 
         return replace(
-            example(self.sources),
+            example(source, self.sources),
             translations=self.targets[before] if reader.reads_target else (),
-            own=None if (own := self._pieces(reader)) is None else example(own),
+            own=None if (own := self._pieces(reader)) is None else example(own[index], own),
         )
 
     def _read(self, index: int, neighbour: int | None, reader: ContextReader) -> tuple[slice, slice]:

@@ -65,7 +65,7 @@ TICKED: Final = (
       (?<![`\\]) (?P<ticks>`{1,2}) (?![`\s])
       (?: [^`\n\U000f0000-\U0010ffff]{1,80}+ | [^`\n\U000f0000-\U0010ffff]{1,400}+ (?:(?<=>)|(?<=&gt;)) )
       (?<!\s) (?P=ticks) (?!`)
-      (?: _{1,2} (?![A-Za-z0-9_]) )?+                                                         # `text`_ `<https://example.org>`__
+      (?: _{1,2} (?![A-Za-z0-9_]) )?+                                             # `text`_ `<https://example.org>`__
 """
 )
 """What Markdown and reStructuredText have for them: `code`, but not `one' `other'."""

@@ -107,7 +107,8 @@ class Reader:
             return ""
         end = "\r\n" if self._lines[0].endswith("\r\n") else "\n"
         last = "" if self._lines[-1].endswith("\n") else end
-        return last + "".join(f"{end}.. _`{' '.join(found[1].split())}`: {found[2]}{end}" for found in missed)
+        said = ([" ".join(part.split()) for part in found.groups()] for found in missed)
+        return last + "".join(f"{end}.. _`{name}`: {target}{end}" for name, target in said)
 
     def _taken(self, end: int) -> str:
         """Return the lines up to a place, and go on there."""

@@ -261,13 +261,13 @@ def test_links_to_a_title_still_find_it() -> None:
 
 def test_links_to_another_link_still_find_it() -> None:
     """By the words of that, which also name its target: in other words, the target is said once more."""
-    page = "See `the\nbell <a.html>`_ and\n`gate <b_>`_.\n\nAsk `The Bell`_."
+    page = "See `the\nbell\n<a/\nb.html>`_ and\n`gate <b_>`_.\n\nAsk `The Bell`_."
     translated = "`Die Glocke <a.html>`_ und `das Tor <b_>`_."
-    assert said(page, "See `the bell <a.html>`_ and `gate <b_>`_.", translated) == (
-        f"{translated}\n\nAsk `The Bell`_.\n\n.. _`the bell`: a.html\n"
+    assert said(page, "See `the bell <a/ b.html>`_ and `gate <b_>`_.", translated) == (
+        f"{translated}\n\nAsk `The Bell`_.\n\n.. _`the bell`: a/ b.html\n"
     )
     titled = f"{page}\n\nThe Bell\n--------\n"
-    assert said(titled, "The Bell", "Glocke").endswith("\n\nGlocke\n--------\n\n.. _`the bell`: a.html\n")
+    assert said(titled, "The Bell", "Glocke").endswith("\n\nGlocke\n--------\n\n.. _`the bell`: a/ b.html\n")
     named = f"{page}\r\n\r\n.. _the bell: c.html\r\n"
     assert said(named, "Ask `The Bell`_.", "Frage.").endswith("Frage.\r\n\r\n.. _the bell: c.html\r\n")
 
