@@ -4,10 +4,13 @@ Each paragraph becomes one line, since its text is another one. Tags in it are w
 """
 
 import html
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from service.files.numbered import html_of_words, paragraphs_of
 from service.files.plain import text_like, text_of
 from service.files.restructured.reader import Reader
+from service.files.restructured.tables import Table
 from service.files.restructured.words import Words
 
 
@@ -17,7 +20,7 @@ def html_of(content: bytes) -> str:
     Raises:
         InvalidInputError: it is in an encoding that is not read.
     """
-    found = (each for each in Reader(text_of(content)).pieces() if isinstance(each, Words))
+    found = (words for piece in Reader(text_of(content)).pieces() for words in _words(piece))
     return "".join(f"<p>{html_of_words(each.words)}</p>" for each in found)
 
 
@@ -26,6 +29,18 @@ def with_translation(content: bytes, translation: str) -> bytes:
     found = map(html.unescape, paragraphs_of(translation))
     text = text_of(content)
     reader = Reader(text)
-    pieces = (each if isinstance(each, str) else each.written(next(found)) for each in reader.pieces())
-    written = "".join(pieces)
+    written = "".join(_written(each, found) for each in reader.pieces())
     return text_like(content, written if written == text else written + reader.targets())
+
+
+def _words(piece: str | Words | Table) -> Sequence[Words]:
+    if isinstance(piece, str):
+        return ()
+    return [piece] if isinstance(piece, Words) else piece.words
+
+
+def _written(piece: str | Words | Table, found: Iterator[str]) -> str:
+    """Return what a document has for a piece, with the next texts that are found."""
+    if isinstance(piece, str):
+        return piece
+    return piece.written(next(found)) if isinstance(piece, Words) else piece.written(islice(found, len(piece.words)))

@@ -1,14 +1,15 @@
 """Find the paragraphs and titles of a document in reStructuredText.
 
 Directives are known by their names: of those that hold text, the title and the content are translated, and of all
-others nothing. Tables drawn with signs stay as they are, as their columns are as wide as their texts.
+others nothing.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from models.text.words import has_words
+from service.files.restructured.tables import Table, table_of
 from service.files.restructured.words import RULE, Words
 from service.segmentation.line_marks import after_marks
 from service.segmentation.paragraphs import columns_of
@@ -83,7 +84,7 @@ class Reader:
         """Links to titles, or to other links."""
         self._named_by_links = {_normalized(found[1]): found for found in _WITH_TARGET.finditer(text)}
 
-    def pieces(self) -> Iterator[str | Words]:
+    def pieces(self) -> Iterator[str | Words | Table]:
         """Yield what stays, and what is translated, in its order; nothing is left out."""
         while self._place < len(self._lines):
             line = self._lines[self._place]
@@ -91,8 +92,11 @@ class Reader:
                 yield from self._explicit(explicit)
             elif title := self._title():
                 yield from title
-            elif _TABLE.fullmatch(line) or _EXAMPLE.match(line):
-                yield self._taken(self._end_of_table() if _TABLE.fullmatch(line) else self._end_of_block(self._place))
+            elif _TABLE.fullmatch(line):
+                table = self._taken(self._end_of_table())
+                yield table_of(table, _cell) or table
+            elif _EXAMPLE.match(line):
+                yield self._taken(self._end_of_block(self._place))
             elif has_words(line):
                 yield from self._paragraph(_begin(line))
             else:
@@ -218,6 +222,21 @@ def _introduction(words: str, was: str, end: str, column: int) -> Words:
     said = words.rstrip()
     colon = ":" * (said == words)  # which readers see, too
     return Words(f"{said}{colon}", was, under=f"{end}{end}{' ' * column}{_LITERAL}")
+
+
+def _cell(lines: Sequence[str]) -> Words | None:
+    """Read the lines of a table's cell, if they are a paragraph."""
+    is_other = any(
+        not line
+        or line[0] == " "
+        or _begin(line)
+        or _EXPLICIT.match(line)
+        or _RULE.fullmatch(line)
+        or _EXAMPLE.match(line)
+        for line in lines
+    )
+    words = "" if is_other else _joined(list(lines))
+    return Words(words, words) if has_words(words) and not words.endswith(_LITERAL) else None
 
 
 def _normalized(name: str) -> str:
