@@ -41,7 +41,7 @@ class Table:
 
     was: str
     rows: Sequence[str | Sequence[_Cell]]
-    """Cells, or the sign that a line between rows is drawn with; none for an empty line."""
+    """Cells, or the sign that a line between rows is drawn with."""
     widths: Sequence[int]
     """Columns of characters that each column of the table has."""
     indent: str
