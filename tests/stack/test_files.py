@@ -125,11 +125,13 @@ def test_a_file_of_words(client: httpx.Client) -> None:
 
 
 def test_a_page_of_sphinx(client: httpx.Client) -> None:
-    """Its titles and paragraphs are read in context; examples and directives stay, and titles remain titles."""
+    """Titles, paragraphs and tables are read in context, and remain what they are; examples and directives stay."""
     page = "か\n==\n\na::\n\n    a\n\n.. toctree::\n\n   a\n"
     expected = "か\n==\n\nA: [か]\n\n::\n\n    a\n\n.. toctree::\n\n   a\n"
     assert fetched(client, sent(client, page, "か.rst")).decode() == expected
     assert fetched(client, sent(client, "か\n==\n\na\n--\n", "か.rst")).decode() == "か\n==\n\nA [か]\n------\n"
+    table = "か\n==\n\n=  =\n1  a\n=  =\n"
+    assert fetched(client, sent(client, table, "か.rst")).decode() == "か\n==\n\n=  ======\n1  A [か]\n=  ======\n"
 
 
 def test_a_workbook(client: httpx.Client) -> None:
