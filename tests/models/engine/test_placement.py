@@ -32,6 +32,7 @@ MARKED = [
     '<p>次に<a href="https://example.org/">二条城</a>へ行く。</p>',
     "<i>金閣寺</i>と<i>銀閣寺</i>は<b>京都</b>にある。",
     "**清水寺**は[公式サイト](https://example.org/)を参照。😀",
+    "詳しくは `御所 <https://example.com/>`_ を見る。",
 ]
 
 
@@ -58,7 +59,10 @@ def test_marks_are_around_the_same_words(japanese: Runtime, english: Runtime) ->
     assert translated(english, "I live in <b>Osaka</b> and work in <i>Kyoto</i>.") == [
         "<b>大阪</b>に住み、<i>京都</i>で働く。"
     ]
-    text, linked, both, _ = translated(japanese, *MARKED)
+    assert translated(english, "I live in `Osaka <https://example.org>`_ and work in :ref:`Kyoto <here>`.") == [
+        "`大阪 <https://example.org>`_ に住み、:ref:`京都 <here>` で働く。"
+    ]
+    text, linked, both, *_ = translated(japanese, *MARKED)
     assert text.count("<b>") == text.count("</b>") == 1
     assert "Genji</b>" in text
     assert linked.startswith("<p>")
@@ -76,7 +80,7 @@ def test_no_mark_is_lost_or_changed(japanese: Runtime, strategy: Any) -> None:
     requests = [TranslationRequest(text) for text in MARKED]
     found = japanese.translate(requests, Options(strategy, beam, n_best))
     marks = ["<b>", "</b>", "<i>", "</i>", "<p>", "</p>", '<a href="https://example.org/">', "</a>"]
-    marks += ["**", "](https://example.org/)", "😀"]
+    marks += ["**", "](https://example.org/)", "😀", " <https://example.com/>`_"]
     for source, translation in zip(MARKED, found, strict=True):
         for text in [translation.text, *(other.text for other in translation.alternatives)]:
             assert [text.count(mark) for mark in marks] == [source.count(mark) for mark in marks]
@@ -309,7 +313,7 @@ def test_a_draft_with_marks_is_kept(japanese: Runtime) -> None:
 
 def test_marks_are_placed_one_sentence_a_step(japanese: Runtime) -> None:
     """So other requests wait for one sentence at most, and nothing is placed in a sentence that has been dropped."""
-    asked = dict(enumerate([*MARKED, "彼は京都に住んでいる。"]))
+    asked = dict(enumerate([*MARKED[:4], "彼は京都に住んでいる。"]))
     flow = japanese.flow(Options("sentence"))
     flow.add({key: TranslationRequest(text) for key, text in asked.items()})
     first = dict(flow.step())
