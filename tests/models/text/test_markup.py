@@ -145,6 +145,9 @@ def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
         "2**3, 4**5",
         "f(**a, **b)",
         "the **** Genji",
+        "`a <b>` and `c <d>`_e and `<f>`_ and `g`_ and :func:`h <i>`",
+        "``a <b>``_ c",
+        "a <b>`_ c",
     ],
 )
 def test_all_else_stays(text: str) -> None:
