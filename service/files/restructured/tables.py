@@ -4,6 +4,7 @@ With cells that span columns or rows a table is not read, nor if a text is not w
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -32,7 +33,7 @@ class _Cell:
     @property
     def longest(self) -> str:
         """The longest line, if the text has one."""
-        return max(self.lines, key=columns_of) if self.words is None else self.words.words
+        return max(self.lines, key=_width_of) if self.words is None else self.words.words
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Table:
     def width(self) -> int:
         """How wide it is if each text has one line."""
         cells = [row for row in self.rows if not isinstance(row, str)]
-        return sum(max(columns_of(cell.longest) for cell in column) for column in zip(*cells, strict=True))
+        return sum(max(_width_of(cell.longest) for cell in column) for column in zip(*cells, strict=True))
 
     def written(self, texts: Iterable[str]) -> str:
         """Return what the document has with other texts in place of these."""
@@ -73,7 +74,7 @@ class Table:
         ]
         cells = [row for row in rows if not isinstance(row, str)]
         widths = [
-            max(width, *(columns_of(line) for row in cells for line in row[column]))
+            max(width, *(_width_of(line) for row in cells for line in row[column]))
             for column, width in enumerate(self.widths)
         ]
         lines = (line for row in rows for line in self._drawn(row, widths))
@@ -88,18 +89,19 @@ class Table:
             return
         for number in range(max(map(len, row))):
             texts = [cell[number] if number < len(cell) else "" for cell in row]
-            padded = [text + " " * (width - columns_of(text)) for text, width in zip(texts, widths, strict=True)]
+            padded = [text + " " * (width - _width_of(text)) for text, width in zip(texts, widths, strict=True)]
             yield f"| {' | '.join(padded)} |" if self.is_grid else "  ".join(padded)
 
 
 def table_of(text: str, read: Read) -> Table | None:
     """Read a table; None if it is not one that is read."""
-    lines = text.splitlines()
+    lines = text.expandtabs().splitlines()
     indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
     if not all(line.startswith(indent) for line in lines if line.strip()):
         return None
     bare = [_padded(line[len(indent) :].rstrip()) for line in lines]
-    end = text[len(lines[0]) :].partition("\n")[0] + "\n" if "\n" in text else ""
+    first, end, _ = text.partition("\n")
+    end = "\r" * first.endswith("\r") + end
     is_grid = bare[0].startswith("+")
     rows = _rows_of_grid(bare, read) if is_grid else _rows_of_columns(bare, read)
     widths = [b - a - 3 for a, b in pairwise(_signs(bare[0]))] if is_grid else [b - a for a, b in _columns(bare[0])]
@@ -108,6 +110,11 @@ def table_of(text: str, read: Read) -> Table | None:
     table = Table(text, rows, widths, indent, end, is_grid)
     is_small = table.width * len(lines) <= _MOST_GROWTH * max(len(text), 500)
     return table if is_small else None
+
+
+def _width_of(text: str) -> int:
+    """Return the columns of a text, in which accents and vowels above and below letters take none."""
+    return columns_of(text) - (0 if text.isascii() else sum(map(bool, map(unicodedata.combining, text))))
 
 
 def _padded(line: str) -> str:

@@ -135,6 +135,25 @@ def test_a_cell_without_a_translation_keeps_its_text() -> None:
     assert translated(page, {"one": "", "two": "deux"}) == "===  ====\none  deux\n===  ====\n"
 
 
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("+-----+---+\n| one | b |\n+-----+---+\n", "+-----+---+\n| {} | B |\n+-----+---+\n"),
+        ("===  ===\none  b\n===  ===\n", "===  ===\n{}  B\n===  ===\n"),
+    ],
+)
+def test_accents_take_no_column(page: str, expected: str) -> None:
+    """Docutils counts so: with another width it would find no table."""
+    accented = "e\N{COMBINING ACUTE ACCENT}te\N{COMBINING ACUTE ACCENT}"
+    assert translated(page, {"one": accented}) == expected.format(accented)
+
+
+def test_tabs_are_spaces() -> None:
+    """Up to the next column that is a multiple of eight, as they are to docutils."""
+    page = "\t======  ===\n\tone\ttwo\n\t======  ===\n"
+    assert translated(page, {}) == "        ======  ===\n        ONE     TWO\n        ======  ===\n"
+
+
 def test_a_table_does_not_become_much_larger() -> None:
     """A text of many lines would make every other line as long: such a table stays as it is."""
     rows = "".join(f"| a{number:4} |\n+-------+\n" for number in range(100))
