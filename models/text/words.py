@@ -52,9 +52,8 @@ LEADS: Final = (
 )
 """What is behind the words of a link of reStructuredText, but for _ or __."""
 _LINK: Final = rf"` (?![`\s]) (?: [^`<>&\s\U000f0000-\U0010ffff] | &(?!lt;) | [ ]++(?!<|&lt;|`) ){{1,200}}+ {LEADS}"
-LINK: Final = rf"""(?= {_LINK} ) (?:
-      (?= {_LINK} _{{1,2}} (?![A-Za-z0-9_]) )
-    | (?<= :(?:any|doc|ref): ) | (?<= :term: ) | (?<= :numref: ) | (?<= :download: ) )"""
+LINK: Final = rf"""(?<![A-Za-z0-9]) (?= {_LINK} _{{0,2}} (?![A-Za-z0-9_]) ) (?:
+      (?= {_LINK} _ ) | (?<= :(?:any|doc|ref): ) | (?<= :term: ) | (?<= :numref: ) | (?<= :download: ) )"""
 """Before the tick of a link with words, `text <https://example.org>`_ or :doc:`text <name>` of reStructuredText."""
 TICKED: Final = (
     r"""

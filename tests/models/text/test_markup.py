@@ -20,6 +20,9 @@ from models.text.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
         ("a `b c <https://d.e/f_g>`_ h", Unmarked("a b c h", (Pair("`", " <https://d.e/f_g>`_", 2, 5),))),
         ("a `R&amp;D &lt;b?c&amp;d&gt;`__", Unmarked("a R&amp;D", (Pair("`", " &lt;b?c&amp;d&gt;`__", 2, 9),))),
         (":doc:`a b </c>`か", Unmarked("a bか", (Pair(":doc:`", " </c>`", 0, 3),))),
+        (":ref:`a <b>`_c", Unmarked(":ref:`a <b>`_c")),
+        ("a`b <c>`_", Unmarked("a`b <c>`_")),
+        (":ref:`a <b>`c", Unmarked(":ref:`a <b>`c")),
         ("**`a <b_>`_** c", Unmarked("a c", (Pair("**`", " <b_>`_**", 0, 1),))),
         ("a ![b](c.png) d", Unmarked("a b d", (Pair("![", "](c.png)", 2, 3),))),
         (
