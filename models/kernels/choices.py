@@ -1,5 +1,6 @@
-"""How search chooses from the scores of a step, so that a GPU can replay the step and the choice as one piece."""
+"""How search chooses from the scores of a step, so that steps and choices can be taken in one piece."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,3 +35,21 @@ class Choice(Protocol):
 
     def __hash__(self) -> int:
         """Return the same hash for equal choices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some steps of search that are taken in one piece, which ends as soon as enough sentences may be done."""
+
+    most: int
+    """The most steps."""
+    early: Sequence[int]
+    """(R,): for how many more steps each hypothesis must not end."""
+    forbidden: Sequence[tuple[int, int]]
+    """Pairs of a row and a token that is not chosen there, in any of the steps."""
+    left: Sequence[int]
+    """(B,): after how many steps a sentence is done in any case; 0 if it is done already."""
+    ends: Sequence[int]
+    """(B,): how many of a sentence's hypotheses have to end before it may be done."""
+    enough: int
+    """How many sentences are to be done, counting those that are done already."""

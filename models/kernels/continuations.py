@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.kernels.compiled import compiled, inlined
+from models.errors import UnsupportedOptionError
+from models.kernels.compiled import compiled, inlined, part
 from models.kernels.reductions import largest, total_of_exponentials
 
 Tokens = tuple[int, int]
@@ -24,6 +25,16 @@ def unpacked(packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return packed[0].view(torch.float32), packed[1], packed[2]
 
 
+def require_choice(vocabulary: int, size: int) -> None:
+    """Require enough continuations for a beam of this size, even if some tokens are forbidden.
+
+    Raises:
+        UnsupportedOptionError: there are not.
+    """
+    if vocabulary < 2 * size + 4:
+        raise UnsupportedOptionError(f"a vocabulary of {vocabulary} tokens is too small for beam {size}")
+
+
 def choose(
     logits: Tensor, totals: Tensor, never: Tokens, forbidden: Sequence[tuple[int, int]], end: int
 ) -> tuple[Tensor, Tensor]:
@@ -31,7 +42,7 @@ def choose(
 
     Args:
         logits: (B x N, V), float32, for the next token; overwritten.
-        totals: (B, N), float32: log-probabilities of the hypotheses so far.
+        totals: (B, N), float32: log-probabilities of the hypotheses so far; see `require_choice`.
         never: tokens that are never chosen; they still count in the sum of probabilities.
         forbidden: pairs of a row and a token that is not chosen there.
         end: the token that ends a sentence.
@@ -142,3 +153,6 @@ def _take(row, most, rest, before, origin, scores, origins, tokens, found):
 
 _choose_kernel: Final = compiled(_choose)
 _likeliest_kernel: Final = compiled(_likeliest)
+choose_part: Final = part(_choose)
+likeliest_part: Final = part(_likeliest)
+"""The same for functions that are compiled themselves (`stretches`)."""

@@ -177,3 +177,5 @@ def _score_next(words, stack, closing, output, result):
 
 decode_layers: Final = compiled(_decode_layers)
 score_next: Final = compiled(_score_next)
+score_next_part: Final = part(_score_next)
+"""`score_next` for functions that are compiled themselves (`stretches`)."""

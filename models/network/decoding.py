@@ -6,13 +6,16 @@ import torch
 from torch import Tensor
 
 from models.data.batches import Batch, Memory
-from models.kernels.choices import Choice, Chosen
+from models.kernels.choices import Choice, Chosen, Stretch
 from models.network.context import Context
 from models.network.model import TranslationModel
 from models.network.state import State
 
 STRIDE = 8
-"""Steps between checks on a GPU, where Python runs ahead; a finished sentence wastes half of them on average."""
+"""Steps between checks, where Python runs ahead of a GPU, or a CPU takes several steps in one call.
+
+On a GPU, a finished sentence wastes half of them on average. On both, sentences that are to join wait as long.
+"""
 
 
 class ModelDecoder:
@@ -30,7 +33,14 @@ class ModelDecoder:
     @property
     def stride(self) -> int:
         """Steps between checks of what was found."""
-        return 1 if self.model.device.type == "cpu" or self.model.architecture.recurrent else STRIDE
+        if self.model.device.type == "cpu":
+            return STRIDE if self.stretches else 1
+        return 1 if self.model.architecture.recurrent else STRIDE
+
+    @property
+    def stretches(self) -> bool:
+        """Whether steps can be taken in one call: in int8 on a CPU, where no hook changes a layer."""
+        return self.model.step is not None and self.model.step.stretches
 
     def start(self, batch: Batch) -> State:
         """Encode a batch with its context and prepare decoding."""
@@ -50,6 +60,11 @@ class ModelDecoder:
     def choose(self, tokens: Tensor, totals: Tensor | None, state: State, choice: Choice) -> Chosen | None:
         """Take one step and choose the next tokens in a single operation; not supported here, so None."""
         return None
+
+    def stretch(self, tokens: Tensor, totals: Tensor | None, state: State, limits: Stretch) -> Chosen:
+        """Take several steps in one call."""
+        assert self.model.step is not None
+        return self.model.step.stretch(tokens, totals, state, limits)
 
     def read(self, tokens: Tensor, state: State) -> Tensor:
         """Return hidden states (R, T, D) of the first tokens (R, T), computed in one call."""

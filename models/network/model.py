@@ -17,6 +17,7 @@ from models.config import (
     SentenceConfig,
 )
 from models.data.batches import Batch
+from models.kernels.choices import Chosen, Stretch
 from models.network.architectures.averaged_document import AveragedDocument
 from models.network.architectures.bert_context import BertContext
 from models.network.architectures.concatenation import Concatenation
@@ -52,10 +53,17 @@ def build_architecture(  # noqa: PLR0911 - one for each
 
 
 class Step(Protocol):
-    """A whole decoding step in one call; see `inference.whole_step.WholeStep`."""
+    """A whole decoding step in one call, or several; see `inference.whole_step.WholeStep`."""
+
+    @property
+    def stretches(self) -> bool:
+        """Whether it can take several steps at once."""
 
     def __call__(self, tokens: Tensor, state: State) -> Tensor:
         """Return scores of the next token, (R, V), after the last ones (R,), and advance the cached state by one."""
+
+    def stretch(self, tokens: Tensor, totals: Tensor | None, state: State, limits: Stretch) -> Chosen:
+        """Take several steps, and choose the tokens in between; see `models.search.decoder.Decoder.stretch`."""
 
 
 class TranslationModel(nn.Module):

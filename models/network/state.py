@@ -121,12 +121,12 @@ class State:
         here = torch.arange(self.position, self.position + words, device=self.starts.device)
         return here - self.starts[:, None]
 
-    def unseen(self, dtype: torch.dtype) -> Tensor | None:
-        """Return the additive mask (R, 1, 1, L) of one more word, which hides what precedes a hypothesis's own."""
+    def unseen(self, dtype: torch.dtype, words: int = 1) -> Tensor | None:
+        """Return the additive mask (R, 1, 1, L + words) of more words, which hides what precedes a hypothesis's own."""
         if self.starts is None:
             return None
         if self._unseen is None:
-            here = torch.arange(self.position + 1, device=self.starts.device)
+            here = torch.arange(self.position + words, device=self.starts.device)
             self._unseen = additive((here >= self.starts[:, None])[:, None, None], dtype)
         return self._unseen
 

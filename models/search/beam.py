@@ -19,13 +19,13 @@ from torch import Tensor
 
 from models.data.batches import Batch, Memory
 from models.data.tokenizer import BOS, EOS
-from models.kernels.choices import Chosen
+from models.kernels.choices import Chosen, Stretch
 from models.search.candidates import FUSED, Best, candidates_of
 from models.search.decoder import Decoder, State
 from models.search.histories import Array, Histories
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import LoopGuard
-from models.search.running import Found, Wanted, staying, worth_moving
+from models.search.running import Found, Wanted, enough_to_move, staying, worth_moving
 
 
 @dataclass
@@ -118,19 +118,17 @@ class BeamSearch(Generic[State]):
             UnsupportedOptionError: the vocabulary is too small for the beam.
         """
         assert self._beams is not None
-        beams, everybody = self._beams, list(range(len(self._sentences)))
+        beams = self._beams
         looked_at = self._drop_unwanted(beams)
         forbidden = self._guard.forbidden(self._hypotheses)
         stride = 1 if looked_at else self._decoder.stride
-        steps = self._guard.pass_on(min(stride, max(each.remaining for each in self._sentences)))
-        taken = [self._choose(0, beams, forbidden)]
-        for ahead in range(1, steps):
-            self._continue_with(everybody, taken[-1], beams)
-            taken.append(self._choose(ahead, beams))
-        ended = self._look([chosen.found for chosen in taken], beams.state)
+        steps = self._guard.allows(min(stride, max(each.remaining for each in self._sentences)))
+        found, chosen = self._advance(steps, beams, forbidden)
+        self._guard.pass_on(len(found))
+        ended = self._look(found, beams.state)
         done = sum(sentence.done for sentence in self._sentences)
-        kept = self._going() if worth_moving(done, len(self._sentences)) else everybody
-        self._continue_with(kept, taken[-1], beams)
+        kept = self._going() if worth_moving(done, len(self._sentences)) else range(len(self._sentences))
+        self._continue_with(kept, chosen, beams)
         return [sentence.result(self._options) for sentence in ended]
 
     @torch.inference_mode()
@@ -162,6 +160,29 @@ class BeamSearch(Generic[State]):
         assert wanted.wanted.unwanted is not None
         return wanted.wanted.unwanted(self._histories.of(row, wanted.length))
 
+    def _advance(self, steps: int, beams: _Beams[State], forbidden: Sequence[tuple[int, int]]) -> tuple[Tensor, Chosen]:
+        """Take at most so many steps; return what they found, (T, 3, B, 2N), and what the last one chose."""
+        if self._decoder.stretches:
+            chosen = self._decoder.stretch(beams.tokens, beams.scores, beams.state, self._limits(steps, forbidden))
+            return chosen.found[0], chosen
+        taken = [self._choose(0, beams, forbidden)]
+        for ahead in range(1, steps):
+            self._continue_with(range(len(self._sentences)), taken[-1], beams)
+            taken.append(self._choose(ahead, beams))
+        return torch.stack([each for chosen in taken for each in chosen.found]), taken[-1]
+
+    def _limits(self, steps: int, forbidden: Sequence[tuple[int, int]]) -> Stretch:
+        options, sentences = self._options, self._sentences
+        wanted = options.n_best if options.alpha == 0 else options.most_found
+        return Stretch(
+            steps,
+            [max(0, options.min_length - each.length) for each in sentences for _ in range(options.beam_size)],
+            forbidden,
+            [each.remaining for each in sentences],
+            [wanted - len(each.found) for each in sentences],
+            enough_to_move(len(sentences)),
+        )
+
     def _choose(self, ahead: int, beams: _Beams[State], forbidden: Sequence[tuple[int, int]] = ()) -> Chosen:
         """Choose the best continuations; hypotheses are `ahead` tokens longer than was looked at."""
         if self._choice is not None and not forbidden:
@@ -181,17 +202,17 @@ class BeamSearch(Generic[State]):
             if not sentence.done:
                 yield i, tokens[max(0, len(tokens) - sentence.length) :]
 
-    def _look(self, taken: Sequence[Sequence[Tensor]], state: State) -> list[_Sentence]:
+    def _look(self, found: Tensor, state: State) -> list[_Sentence]:
         """Process what some steps have found; return the sentences that are then done.
 
         Args:
-            taken: what `Candidates.chosen` found in each step.
+            found: (T, 3, B, 2N), of each step what `Candidates.chosen` found.
             state: the state after all of them.
         """
         ended, size = [], self._options.beam_size
-        for found in torch.stack([each for (each,) in taken]).cpu().numpy():
-            ended += self._register(found[:, :, :size], state)
-            _, origins, tokens = found[:, :, size:]
+        for each in found.cpu().numpy():
+            ended += self._register(each[:, :, :size], state)
+            _, origins, tokens = each[:, :, size:]
             rows = origins + np.arange(0, origins.size, size)[:, None]
             self._histories.go_on(rows.ravel(), tokens.ravel())
         return ended
@@ -224,7 +245,7 @@ class BeamSearch(Generic[State]):
         else:  # it leaves no memory: its last word has not been read
             sentence.found.append(Hypothesis([*tokens, token], score, total, finished=False))
 
-    def _continue_with(self, kept: list[int], chosen: Chosen | None, beams: _Beams[State]) -> None:
+    def _continue_with(self, kept: Sequence[int], chosen: Chosen | None, beams: _Beams[State]) -> None:
         """Continue the beams of these sentences with what was chosen, and drop the other sentences."""
         everything, rows = len(kept) == len(self._sentences), None if chosen is None else chosen.rows
         if chosen is not None:

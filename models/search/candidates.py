@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from models.data.tokenizer import BOS, EOS, PAD
-from models.errors import UnsupportedOptionError
 from models.kernels.choices import Chosen
-from models.kernels.continuations import choose, unpacked
+from models.kernels.continuations import choose, require_choice, unpacked
 from models.search.vocabulary import keep_from_ending, keep_short_from_ending, kernels_for, likeliest_by_torch
 
 FUSED: Final = 8
@@ -91,7 +90,7 @@ def candidates_of(
     logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Sequence[tuple[int, int]]
 ) -> Candidates:
     """Return the best continuations, by a kernel if there is one, else by torch; the rest is as for `by_torch`."""
-    _check(logits.size(-1), totals.size(1))
+    require_choice(logits.size(-1), totals.size(1))
     fused = kernels_for(logits, forbidden) if totals.size(1) <= FUSED else None
     if fused is None and logits.device.type != "cpu":
         return by_torch(logits, totals, early, forbidden)
@@ -116,7 +115,7 @@ def by_torch(logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Se
         UnsupportedOptionError: the vocabulary is too small for the beam.
     """
     (sentences, size), vocabulary = totals.shape, logits.size(-1)
-    _check(vocabulary, size)
+    require_choice(vocabulary, size)
     tokens, values = likeliest_by_torch(logits, 2 * size, early, forbidden)
     flat = tokens + torch.arange(size, device=tokens.device).repeat(sentences)[:, None] * vocabulary
     values, places = (values + totals.view(-1, 1)).view(sentences, -1).topk(2 * size)
@@ -124,12 +123,6 @@ def by_torch(logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Se
     best = Continuations.of(values, flat // vocabulary, flat % vocabulary)
     places = _active(best.tokens, size)
     return Candidates(best, Continuations(best.packed.gather(2, places.expand(3, -1, -1))))
-
-
-def _check(vocabulary: int, size: int) -> None:
-    """Check that there are enough continuations, even if some tokens are forbidden."""
-    if vocabulary < 2 * size + 4:
-        raise UnsupportedOptionError(f"a vocabulary of {vocabulary} tokens is too small for beam {size}")
 
 
 def _in_order(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:

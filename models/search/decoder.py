@@ -6,7 +6,7 @@ from typing import Protocol, Self, TypeVar
 from torch import Tensor
 
 from models.data.batches import Batch, Memory
-from models.kernels.choices import Choice, Chosen
+from models.kernels.choices import Choice, Chosen, Stretch
 
 
 class DecodingState(Protocol):
@@ -37,10 +37,14 @@ class Decoder(Protocol[State]):
 
     @property
     def stride(self) -> int:
-        """How many steps to take before looking at their results; more than 1 if looking means waiting for a device.
+        """How many steps to take before looking at their results; more than 1 if looking takes long.
 
         Hypotheses then continue for some steps after their end, which are ignored and must have no lasting effect.
         """
+
+    @property
+    def stretches(self) -> bool:
+        """Whether it can take several steps in one piece."""
 
     def start(self, batch: Batch) -> State:
         """Read a batch of B sentences with their context; return a state with one hypothesis per sentence."""
@@ -68,6 +72,23 @@ class Decoder(Protocol[State]):
         Returns:
             What was chosen; the tensors from which it continues are overwritten by the next step of this state. None,
             with the state unchanged, if the decoder cannot do this.
+        """
+
+    def stretch(self, tokens: Tensor, totals: Tensor | None, state: State, limits: Stretch) -> Chosen:
+        """Take several steps and choose what comes next in each in one piece; only if it `stretches`.
+
+        Args:
+            tokens: as for `step`.
+            totals: (B, N), float32: log-probabilities of a beam's hypotheses so far; None for greedy search.
+            state: advanced by as many positions as there were steps, and rearranged, but not for the last choice.
+            limits: when to stop.
+
+        Returns:
+            What the last step chose, with `found` of T steps: (T, 3, B, 2N) as in `Candidates.chosen`, or the tokens
+            and their log-probabilities, (T, R) each.
+
+        Raises:
+            UnsupportedOptionError: the vocabulary is too small for the beam.
         """
 
     def read(self, tokens: Tensor, state: State) -> Tensor:

@@ -12,10 +12,11 @@ from torch import Tensor
 
 from models.data.batches import Batch, Memory
 from models.data.tokenizer import BOS, EOS
+from models.kernels.choices import Stretch
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import LoopGuard
-from models.search.running import Found, Wanted, staying, worth_moving
+from models.search.running import Found, Wanted, enough_to_move, staying, worth_moving
 from models.search.verify import agreement, verify
 from models.search.vocabulary import Likeliest, likeliest
 
@@ -102,9 +103,9 @@ class GreedySearch(Generic[State]):
         if self._state is None:
             return found
         state, forbidden = self._state, self._guard.forbidden(self._going)
-        steps = self._guard.pass_on(min(self._decoder.stride, max(row.remaining for row in self._rows)))
-        drawn = [self._draw(ahead, state, () if ahead else forbidden) for ahead in range(steps)]
-        tokens, values = (_brought(each) for each in zip(*drawn, strict=True))
+        steps = self._guard.allows(min(self._decoder.stride, max(row.remaining for row in self._rows)))
+        tokens, values = (each.T.tolist() for each in self._advance(steps, state, forbidden))
+        self._guard.pass_on(len(tokens[0]))
         found += self._append(tokens, values, state)
         self._leave_if_worth()
         return found
@@ -128,6 +129,26 @@ class GreedySearch(Generic[State]):
         going = torch.tensor([i for i, row in enumerate(rows) if not row.done], dtype=torch.long, device=device)
         _keep(going, len(rows), state)
         return [row for row in rows if not row.done]
+
+    def _advance(self, steps: int, state: State, forbidden: Sequence[tuple[int, int]]) -> tuple[Tensor, ...]:
+        """Take at most so many steps; return each row's tokens and their log-probabilities, (T, R) each."""
+        if self._decoder.stretches:
+            chosen = self._decoder.stretch(self._tokens, None, state, self._limits(steps, forbidden))
+            self._tokens = chosen.tokens
+            return chosen.found
+        drawn = [self._draw(ahead, state, () if ahead else forbidden) for ahead in range(steps)]
+        tokens, values = (torch.stack(each) for each in zip(*drawn, strict=True))
+        return tokens, values
+
+    def _limits(self, steps: int, forbidden: Sequence[tuple[int, int]]) -> Stretch:
+        return Stretch(
+            steps,
+            [max(0, self._options.min_length - len(row.tokens)) for row in self._rows],
+            forbidden,
+            [row.remaining for row in self._rows],
+            [1] * len(self._rows),
+            enough_to_move(len(self._rows)),
+        )
 
     def _draw(self, ahead: int, state: State, forbidden: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
         """Return each row's next token and its log-probability; rows are `ahead` tokens longer than was looked at."""
@@ -173,12 +194,6 @@ class GreedySearch(Generic[State]):
         self._tokens = self._tokens[going]
         self._rows = [self._rows[i] for i in order]
         self._state = self._state if self._rows else None
-
-
-def _brought(drawn: tuple[Tensor, ...]) -> list[list[Any]]:
-    """Bring what was drawn for each row in some steps from the device, by one transfer."""
-    brought: list[list[Any]] = torch.stack(drawn, 1).tolist()
-    return brought
 
 
 def _keep(going: Tensor, rows: int, state: State) -> None:

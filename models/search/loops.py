@@ -66,10 +66,10 @@ class LoopGuard:
         found = ((row, continues_loop(tokens, self._most)) for row, tokens in looked_at)
         return [(row, token) for row, token in found if token is not None]
 
-    def pass_on(self, steps: int) -> int:
-        """Advance by `steps` tokens, or by fewer if it has to look before; return the number."""
-        if self._most is None:
-            return steps
-        steps = min(steps, max(1, self._free))
+    def allows(self, steps: int) -> int:
+        """Return how many of these steps may be taken before it has to look again; at least one."""
+        return steps if self._most is None else min(steps, max(1, self._free))
+
+    def pass_on(self, steps: int) -> None:
+        """Record that every hypothesis is as many tokens longer; `steps` is at most what is allowed."""
         self._free -= steps
-        return steps

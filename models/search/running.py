@@ -64,4 +64,9 @@ def staying(done: Sequence[bool]) -> list[int]:
 
 def worth_moving(done: int, all_of_them: int) -> bool:
     """Return whether enough sentences are done for them to leave the batch."""
-    return done * IDLE >= all_of_them
+    return done >= enough_to_move(all_of_them)
+
+
+def enough_to_move(all_of_them: int) -> int:
+    """Return how many sentences have to be done for them to leave the batch."""
+    return -(-all_of_them // IDLE)

@@ -57,7 +57,7 @@ class StaticState(State):
         """Return the position of each hypothesis's next word in its sentence, (R, 1)."""
         return self.here - self.starts[:, None]
 
-    def unseen(self, dtype: torch.dtype) -> Tensor:
+    def unseen(self, dtype: torch.dtype, words: int = 1) -> Tensor:
         """Return an additive mask (R, 1, 1, room) that hides what is not between the beginning and `here`."""
         if self._unseen is None:
             places = torch.arange(self.room, device=self.here.device)

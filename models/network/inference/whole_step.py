@@ -1,4 +1,4 @@
-"""A decoding step of one word per row in one call: in int8 on a CPU, where no hook changes a layer."""
+"""A decoding step of one word per row in one call, or several: in int8 on a CPU, where no hook changes a layer."""
 
 import math
 from collections.abc import Sequence
@@ -9,8 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from models.data.tokenizer import BOS, EOS, PAD
+from models.kernels.choices import Chosen, Stretch
+from models.kernels.continuations import require_choice
 from models.kernels.norms import POST, PRE, Norm
 from models.kernels.steps import LINEARS, Known, Stack, decode_layers, score_next
+from models.kernels.stretches import draw, spread
 from models.network.architectures.doc_transformer import DocTransformer
 from models.network.context import Architecture
 from models.network.inference.int8 import Arrays, Int8Linear
@@ -31,6 +35,8 @@ _Parts = tuple[list[Arrays], list[Int8Norm]]
 _BOTH: Final = "keys", "values"
 _NONE: Final = np.empty(0, np.float32)
 _NO_CONTEXT: Final[Known] = (1, 1, 0, 1), np.empty((0, 0), np.float32)
+_SPECIAL: Final = (PAD, BOS), EOS
+"""Tokens that are never chosen, and the one that ends a sentence."""
 
 
 class WholeStep:
@@ -55,6 +61,11 @@ class WholeStep:
         self._last: tuple[Tensor, list[Tensor], Addresses, Known, Known] | None = None
         self._ends: Final = _Ends(self._backbone) if _ends_plainly(self._architecture) else None
 
+    @property
+    def stretches(self) -> bool:
+        """Whether it can take several steps at once."""
+        return self._ends is not None
+
     def __call__(self, tokens: Tensor, state: State) -> Tensor:
         """Return scores of the next token, (R, V), after the last ones (R,), and advance the cached state."""
         if self._ends is None:
@@ -65,15 +76,30 @@ class WholeStep:
             scores: Tensor = self._backbone.output(last[:, 0])
         else:
             words, result = self._ends.words(tokens, state), np.empty((len(tokens), self._ends.vocabulary), np.float32)
-            score_next(words, self._stack(len(tokens), state), self._ends.closing, self._ends.output, result)
+            score_next(words, self._stack(len(tokens), state), *self._ends.arrays, result)
             scores = torch.from_numpy(result)
         state.advance(1)
         return scores
 
-    def _stack(self, rows: int, state: State) -> Stack:
-        columns = state.look_up(rows, 1)
+    def stretch(self, tokens: Tensor, totals: Tensor | None, state: State, limits: Stretch) -> Chosen:
+        """Take several steps; see `models.search.decoder.Decoder.stretch`."""
+        assert self._ends is not None
+        stack = self._stack(len(tokens), state, limits.most)
+        given = self._ends.words(tokens.clone(), state), stack, self._ends.arrays, _SPECIAL
+        if totals is None:
+            steps, chosen = _drawn(given, limits)
+        else:
+            require_choice(self._ends.vocabulary, totals.size(1))
+            steps, chosen = _spread(given, totals.numpy().copy(), limits)
+            state.columns = torch.from_numpy(stack.columns)
+        state.advance(steps)
+        return chosen
+
+    def _stack(self, rows: int, state: State, words: int = 1) -> Stack:
+        """Return the layers and what they read, with room for some more words."""
+        columns = state.look_up(rows, words)
         assert columns is not None
-        like = self._backbone.positions[:1].expand(rows, 1, -1)
+        like = self._backbone.positions[:1].expand(rows, words, -1)
         past = [state.reserve(name, like, Int8Attention.keeps) for name in self._past]
         shape = past[0].shape
         assert all(each.shape == shape for each in past)  # the kernel gets only the addresses of the others
@@ -85,7 +111,7 @@ class WholeStep:
             tuple(shape),
             state.position,
             columns.contiguous().numpy(),  # a view of a larger array would be compiled anew
-            seen(state.unseen(torch.float32)),
+            seen(state.unseen(torch.float32, words)),
             *self._known(state),
         )
 
@@ -112,8 +138,8 @@ class _Ends:
         assert isinstance(embedding, KernelEmbedding)
         assert isinstance(output, Int8Linear)
         self._words: Final = embedding.table, np.float32(math.sqrt(backbone.config.width)), backbone.positions.numpy()
-        self.closing: Final[Norm] = norm.arrays if isinstance(norm, Int8Norm) else (_NONE, _NONE, np.float32(0))
-        self.output: Final = output.arrays
+        closing: Norm = norm.arrays if isinstance(norm, Int8Norm) else (_NONE, _NONE, np.float32(0))
+        self.arrays: Final = closing, output.arrays
         self.vocabulary: Final = output.out_features
 
     def words(self, tokens: Tensor, state: State) -> tuple[Any, ...]:
@@ -130,6 +156,33 @@ def whole_step(model: TranslationModel) -> WholeStep | None:
     contexts = list(model.architecture.decoder) if isinstance(model.architecture, DocTransformer) else []
     gated = all(isinstance(each, Int8ContextAttention) for each in contexts)
     return WholeStep(model, cast("list[Int8ContextAttention]", contexts)) if gated else None
+
+
+def _drawn(given: tuple[Any, ...], limits: Stretch) -> tuple[int, Chosen]:
+    """Return the number of steps taken, and the likeliest tokens with their log-probabilities, (T, R) each."""
+    shape = limits.most, len(limits.left)
+    tokens, values, taken = np.zeros(shape, np.int64), np.empty(shape, np.float32), np.empty(1, np.int64)
+    draw(*given, *_arrays(limits), np.array(limits.left, np.int64), limits.enough, tokens, values, taken)
+    steps = int(taken[0])
+    found = torch.from_numpy(tokens[:steps]), torch.from_numpy(values[:steps])
+    return steps, Chosen(found, found[0][-1], found[1][-1])
+
+
+def _spread(given: tuple[Any, ...], totals: NDArray[np.float32], limits: Stretch) -> tuple[int, Chosen]:
+    """Return the number of steps taken, and what they found, (T, 3, B, 2N); `totals` (B, N) are overwritten."""
+    sentences, size = totals.shape
+    found, taken = np.empty((limits.most, 3, sentences, 2 * size), np.int32), np.empty(1, np.int64)
+    rows = np.empty(sentences * size, np.int64)
+    counts = (np.array(each, np.int64) for each in (limits.left, limits.ends))
+    spread(*given, *_arrays(limits), *counts, limits.enough, totals, rows, found, taken)
+    steps = int(taken[0])
+    looked_at = torch.from_numpy(found[:steps])
+    tokens = looked_at[-1, 2, :, size:].flatten().long()
+    return steps, Chosen((looked_at,), tokens, torch.from_numpy(totals), torch.from_numpy(rows))
+
+
+def _arrays(limits: Stretch) -> tuple[Addresses, Addresses]:
+    return np.array(limits.early, np.int64), np.array(limits.forbidden, np.int64).reshape(-1, 2)
 
 
 def _steps_plainly(architecture: Architecture) -> bool:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from models.data.batches import Batch, Memory, make_batch
-from models.kernels.choices import Choice
+from models.kernels.choices import Choice, Chosen, Stretch
 
 V = 60
 PHASES = 7
@@ -55,6 +55,7 @@ class HistoryDecoder:
     """The numbers of hypotheses and tokens each time that several tokens were read at once."""
     joins: bool = True
     stride: int = 1
+    stretches: bool = False
 
     def start(self, batch: Batch) -> HistoryState:
         """Take the tables of the batch."""
@@ -70,6 +71,10 @@ class HistoryDecoder:
 
     def choose(self, tokens: Tensor, totals: Tensor | None, state: HistoryState, choice: Choice) -> None:
         """Do nothing; not used here."""
+
+    def stretch(self, tokens: Tensor, totals: Tensor | None, state: HistoryState, limits: Stretch) -> Chosen:
+        """Be called never."""
+        raise NotImplementedError
 
     def read(self, tokens: Tensor, state: HistoryState) -> Tensor:
         """Return the scores after each of these tokens."""
