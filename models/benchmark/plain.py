@@ -37,6 +37,11 @@ class PlainDecoder(ModelDecoder):
         """Return False: a batch ends before the next one begins."""
         return False
 
+    @property
+    def stretches(self) -> bool:
+        """Return False: steps are taken one by one."""
+        return False
+
     def start(self, batch: Batch) -> PlainState:
         """Encode a batch with its context."""
         context, memory = self.model.encode(batch)
