@@ -39,9 +39,9 @@ class Recorded:
 class WithoutModel(ABC):
     """A runtime that accepts every request and answers whole batches at once; those of the tests derive from it."""
 
-    def check(self, request: TranslationRequest, options: Options) -> None:
+    def check(self, requests: Sequence[TranslationRequest], options: Options) -> None:
         """Accept every request."""
-        del request, options
+        del requests, options
 
     def cache_use(self) -> CacheUse:
         """Report that nothing is cached."""

@@ -24,8 +24,8 @@ BULK_SHARE: Final = 4
 class Translator(Protocol):
     """What a worker drives, in production `models.engine.runtime.Runtime`."""
 
-    def check(self, request: TranslationRequest, options: Options) -> None:
-        """Raise RequestError for what cannot be translated."""
+    def check(self, requests: Sequence[TranslationRequest], options: Options) -> None:
+        """Raise RequestError if one of them cannot be translated."""
 
     def flow(self, options: Options) -> Flow[TranslationRequest, Translation]:
         """Return a flow that translates checked requests as they come."""
@@ -128,15 +128,18 @@ class Desk:
             flows[batch.options].flow.add(sound)
 
     def _sound(self, jobs: Sequence[Job], options: Options) -> dict[int, TranslationRequest]:
-        sound = {}
-        for job in jobs:
-            try:
-                self._translator.check(job.request, options)
-            except RequestError as error:
-                self._answer(job.number, Failure(error.code, str(error)))
-            else:
-                sound[job.number] = job.request
-        return sound
+        """Answer the jobs that cannot be translated, and return the others.
+
+        They are checked together, since they have most of their context in common, and one by one only if one fails.
+        """
+        try:
+            self._translator.check([job.request for job in jobs], options)
+        except RequestError as error:
+            if len(jobs) > 1:
+                return {number: sound for job in jobs for number, sound in self._sound([job], options).items()}
+            self._answer(jobs[0].number, Failure(error.code, str(error)))
+            return {}
+        return {job.number: job.request for job in jobs}
 
     def _drop(self, number: int) -> None:
         """Stop work on a sentence, unless it has been answered already."""

@@ -38,10 +38,10 @@ class StandIn(WithoutModel):
         self._reads_target_context = reads_target_context
         self._kept: list[bytes] = []
 
-    def check(self, request: TranslationRequest, options: Options) -> None:
+    def check(self, requests: Sequence[TranslationRequest], options: Options) -> None:
         """Refuse a sentence that asks for it."""
         del options
-        if "refuse" in request.source:
+        if any("refuse" in request.source for request in requests):
             raise RequestError("the model refuses this sentence")
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:

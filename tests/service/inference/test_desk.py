@@ -1,6 +1,6 @@
 """What a worker does between orders, without a process around it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
@@ -28,9 +28,9 @@ class Countdown:
         """The time."""
         return float(self.seconds)
 
-    def check(self, request: TranslationRequest, options: Options) -> None:
+    def check(self, requests: Sequence[TranslationRequest], options: Options) -> None:
         """Refuse nothing but `refuse`."""
-        if request.source == "refuse":
+        if any(request.source == "refuse" for request in requests):
             raise RequestError("the model refuses this sentence")
 
     def cache_use(self) -> CacheUse:
