@@ -119,17 +119,14 @@ class Continuous(Generic[Sentence]):
 
     def _go_on(self) -> list[Found]:
         if self._waiting:
-            self._waited += min(len(self._waiting), self._room()) * self._ahead()
+            self._waited += min(len(self._waiting), self._room()) * self._steps()
             if self._makes_sense():
                 self._begin()
         return self._search.step()
 
-    def _ahead(self) -> int:
-        """Return how many steps those that wait would miss; on a GPU, all steps between two looks cost as one here.
-
-        There, joining takes a batch out of its captured steps and costs more than one of them.
-        """
-        return self._decoder.stride if self._decoder.stretches else 1
+    def _steps(self) -> int:
+        """Return how many steps those that wait miss in one of search; on a GPU, where joining costs more, only one."""
+        return self._search.taken if self._decoder.stretches else 1
 
     def _begin_again(self) -> None:
         """Put all running sentences back into the queue, to be done in batches of at most half the size."""

@@ -42,7 +42,7 @@ class Stretch:
     """Some steps of search that are taken in one piece, which ends as soon as enough sentences may be done."""
 
     most: int
-    """The most steps."""
+    """The most steps; a decoder may take fewer."""
     early: Sequence[int]
     """(R,): for how many more steps each hypothesis must not end."""
     forbidden: Sequence[tuple[int, int]]

@@ -5,7 +5,7 @@ as tables of addresses, so that the same code serves a decoder of any depth; who
 """
 
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: ANN001, ANN202 - what Numba compiles has the types that it is called with
+# ruff: noqa: ANN001, ANN201, ANN202 - what Numba compiles has the types that it is called with
 
 from typing import Final, NamedTuple
 
@@ -155,7 +155,8 @@ def _decode_layers(x, stack, result):
         copy(last[r], len(last[r]), rows[r])
 
 
-def _score_next(words, stack, closing, output, result):
+@part
+def score_next(words, stack, closing, output, result):
     """Read one more word per row, and compute the scores of the next one, (R, V).
 
     Args:
@@ -176,6 +177,3 @@ def _score_next(words, stack, closing, output, result):
 
 
 decode_layers: Final = compiled(_decode_layers)
-score_next: Final = compiled(_score_next)
-score_next_part: Final = part(_score_next)
-"""`score_next` for functions that are compiled themselves (`stretches`)."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from models.kernels.compiled import compiled, inlined
 from models.kernels.continuations import choose_part, likeliest_part
-from models.kernels.steps import Stack, score_next_part
+from models.kernels.steps import Stack, score_next
 
 
 @inlined
@@ -21,7 +21,7 @@ def _score(words, stack, ends, early, end, ahead, scores):
     """Put the scores of the next tokens into `scores` (R, V), `ahead` steps after the first; see `steps.score_next`."""
     tables, shapes, kind, past, past_shape, position, columns, unseen, fixed, source, context = stack
     there = Stack(tables, shapes, kind, past, past_shape, position + ahead, columns, unseen, fixed, source, context)
-    score_next_part(words, there, ends[0], ends[1], scores)
+    score_next(words, there, ends[0], ends[1], scores)
     places = words[4]
     for p in range(len(places)):
         places[p, 0] += 1

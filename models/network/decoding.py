@@ -1,6 +1,7 @@
 """Adapter that presents a translation model to search as a `Decoder`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -14,8 +15,10 @@ from models.network.state import State
 STRIDE = 8
 """Steps between checks, where Python runs ahead of a GPU, or a CPU takes several steps in one call.
 
-On a GPU, a finished sentence wastes half of them on average. On both, sentences that are to join wait as long.
+On a GPU, a finished sentence wastes half of them on average.
 """
+ROWS = 256
+"""Rows of several steps in one call, added up: ten milliseconds or so, for which everything else has to wait."""
 
 
 class ModelDecoder:
@@ -62,9 +65,10 @@ class ModelDecoder:
         return None
 
     def stretch(self, tokens: Tensor, totals: Tensor | None, state: State, limits: Stretch) -> Chosen:
-        """Take several steps in one call."""
+        """Take several steps in one call, fewer with many rows."""
         assert self.model.step is not None
-        return self.model.step.stretch(tokens, totals, state, limits)
+        most = max(1, min(limits.most, ROWS // len(tokens)))
+        return self.model.step.stretch(tokens, totals, state, replace(limits, most=most))
 
     def read(self, tokens: Tensor, state: State) -> Tensor:
         """Return hidden states (R, T, D) of the first tokens (R, T), computed in one call."""

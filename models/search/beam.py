@@ -83,6 +83,7 @@ class BeamSearch(Generic[State]):
         self._sentences: list[_Sentence] = []
         self._histories = Histories()
         self._beams: _Beams[State] | None = None
+        self.taken = 1
 
     @property
     def running(self) -> int:
@@ -124,7 +125,8 @@ class BeamSearch(Generic[State]):
         stride = 1 if looked_at else self._decoder.stride
         steps = self._guard.allows(min(stride, max(each.remaining for each in self._sentences)))
         found, chosen = self._advance(steps, beams, forbidden)
-        self._guard.pass_on(len(found))
+        self.taken = len(found)
+        self._guard.pass_on(self.taken)
         ended = self._look(found, beams.state)
         done = sum(sentence.done for sentence in self._sentences)
         kept = self._going() if worth_moving(done, len(self._sentences)) else range(len(self._sentences))

@@ -71,6 +71,7 @@ class GreedySearch(Generic[State]):
         self._state: State | None = None
         self._tokens = torch.empty(0, dtype=torch.long)
         self._ready: list[Found] = []
+        self.taken = 1
 
     @property
     def running(self) -> int:
@@ -105,7 +106,8 @@ class GreedySearch(Generic[State]):
         state, forbidden = self._state, self._guard.forbidden(self._going)
         steps = self._guard.allows(min(self._decoder.stride, max(row.remaining for row in self._rows)))
         tokens, values = (each.T.tolist() for each in self._advance(steps, state, forbidden))
-        self._guard.pass_on(len(tokens[0]))
+        self.taken = len(tokens[0])
+        self._guard.pass_on(self.taken)
         found += self._append(tokens, values, state)
         self._leave_if_worth()
         return found

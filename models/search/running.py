@@ -45,6 +45,10 @@ class Search(Protocol):
     def running(self) -> int:
         """How many sentences are not done."""
 
+    @property
+    def taken(self) -> int:
+        """How many tokens the last step has added; 1 before the first one."""
+
     def add(self, batch: Batch, wanted: Sequence[Wanted]) -> None:
         """Start the sentences of a batch on the decoder's device; if others are running, the decoder must join them."""
 

@@ -13,7 +13,7 @@ from models.data.tokenizer import BOS, EOS, PAD
 from models.kernels.choices import Chosen, Stretch
 from models.kernels.continuations import require_choice
 from models.kernels.norms import POST, PRE, Norm
-from models.kernels.steps import LINEARS, Known, Stack, decode_layers, score_next
+from models.kernels.steps import LINEARS, Known, Stack, decode_layers
 from models.kernels.stretches import draw, spread
 from models.network.architectures.doc_transformer import DocTransformer
 from models.network.context import Architecture
@@ -68,16 +68,11 @@ class WholeStep:
 
     def __call__(self, tokens: Tensor, state: State) -> Tensor:
         """Return scores of the next token, (R, V), after the last ones (R,), and advance the cached state."""
-        if self._ends is None:
-            x = self._architecture.embed_target(tokens[:, None], self._backbone, state)
-            read = np.empty(x.shape, np.float32)
-            decode_layers(x.numpy(), self._stack(len(tokens), state), read)
-            last = self._architecture.decoder_output(torch.from_numpy(read), self._backbone.decoder_norm, state)
-            scores: Tensor = self._backbone.output(last[:, 0])
-        else:
-            words, result = self._ends.words(tokens, state), np.empty((len(tokens), self._ends.vocabulary), np.float32)
-            score_next(words, self._stack(len(tokens), state), *self._ends.arrays, result)
-            scores = torch.from_numpy(result)
+        x = self._architecture.embed_target(tokens[:, None], self._backbone, state)
+        read = np.empty(x.shape, np.float32)
+        decode_layers(x.numpy(), self._stack(len(tokens), state), read)
+        last = self._architecture.decoder_output(torch.from_numpy(read), self._backbone.decoder_norm, state)
+        scores: Tensor = self._backbone.output(last[:, 0])
         state.advance(1)
         return scores
 

@@ -134,6 +134,19 @@ def test_several_words_are_one_call(make_model: Make, corpus: TokenizedCorpus, s
     assert looks == [[(0, 3), (1, 5)], *4 * [[]], together]  # two of nine are enough to leave the batch; 35 = 4 * 8 + 3
 
 
+def test_a_call_is_short_however_many_rows_there_are(make_model: Make, corpus: TokenizedCorpus) -> None:
+    """Others wait for it: of ten sentences with ten hypotheses each, it takes two words."""
+    model = make_model(DocTransformerConfig())
+    prepare(model, int8=True)
+    running = new_search(ModelDecoder(model), SearchOptions(10, min_length=12))
+    running.add(corpus.batch(range(10), model.architecture), [Wanted(key, 12) for key in range(10)])
+    taken = []
+    while running.running:
+        running.step()
+        taken.append(running.taken)
+    assert taken == 6 * [2]
+
+
 @pytest.mark.parametrize("options", SEARCHES, ids=str)
 def test_no_step_is_wasted_on_a_sentence_alone(
     make_model: Make, corpus: TokenizedCorpus, options: SearchOptions
