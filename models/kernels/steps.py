@@ -13,7 +13,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from models.kernels.compiled import compiled, part
+from models.kernels.compiled import compiled, inlined, part
 from models.kernels.dots import FOUR, lanes
 from models.kernels.embeddings import embed_part
 from models.kernels.machine import VNNI
@@ -155,7 +155,7 @@ def _decode_layers(x, stack, result):
         copy(last[r], len(last[r]), rows[r])
 
 
-@part
+@inlined
 def score_next(words, stack, closing, output, result):
     """Read one more word per row, and compute the scores of the next one, (R, V).
 

@@ -104,12 +104,13 @@ def _spread(words, stack, ends, special, early, forbidden, left, missing, enough
             _reorder(stack.columns, rows, stack.position + ahead)
         _score(words, stack, ends, early, end, ahead, scores)
         choose_part(scores, totals, never, forbidden, end, logs, best[0], best[1], totals, going[0], going[1])
-        found_logs = found[ahead, 0].view(np.float32)
-        found_logs[:, :size], found_logs[:, size:] = logs[:, :size], totals
-        found[ahead, 1:, :, :size], found[ahead, 1:, :, size:] = best[:, :, :size], going
+        seen, seen_logs = found[ahead], found[ahead, 0].view(np.float32)
         for b in range(sentences):
-            for n in range(size):
-                row = b * size + n
+            for n in range(size):  # element by element, since Numba takes seconds to compile an assignment of slices
+                row, here, there = b * size + n, (b, n), (b, size + n)
+                seen_logs[here], seen_logs[there] = logs[here], totals[here]
+                for kind in range(2):
+                    seen[kind + 1, b, n], seen[kind + 1, b, size + n] = best[kind, b, n], going[kind, b, n]
                 rows[row], words[0][row, 0] = b * size + going[0, b, n], going[1, b, n]
                 missing[b] -= best[1, b, n] == end
             done += _count_down(left, b, missing[b] <= 0)
@@ -121,7 +122,7 @@ def _spread(words, stack, ends, special, early, forbidden, left, missing, enough
 @inlined
 def _reorder(columns, rows, words):
     """Let each hypothesis continue the one in `rows` (R,), in the first `words` of `columns`."""
-    before = columns[:, :words].copy()
+    before = columns.copy()
     for r in range(len(rows)):
         for w in range(words):
             columns[r, w] = before[rows[r], w]
