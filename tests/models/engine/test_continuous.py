@@ -17,9 +17,11 @@ from models.engine.flow import AtOnce
 from models.engine.requests import Options, Translation, TranslationRequest
 from models.engine.runtime import Runtime
 from models.engine.strategies import TokenizedRequest, TorchEngine
+from models.kernels.machine import supports_int8
 from models.network.decoding import ModelDecoder
 from models.network.inference.graph_decoder import GraphDecoder
 from models.network.inference.graphs import Replay
+from models.network.inference.preparation import prepare
 from models.network.model import TranslationModel
 from models.network.state import State
 from models.search.hypotheses import Hypothesis, SearchOptions
@@ -148,6 +150,21 @@ def test_what_comes_to_a_small_batch_joins_at_once(joins: tuple[TorchEngine, lis
     flow.add({1: TokenizedRequest(Example([6] * 4), 40)})
     flow.step()
     assert sizes == [1, 1]
+
+
+@pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
+def test_words_in_one_call_are_as_long_to_wait_for_as_one_by_one(
+    model: TranslationModel, joins: tuple[TorchEngine, list[int]]
+) -> None:
+    """A sentence that comes while eight others get eight words in a call joins after one, not after eight calls."""
+    prepare(model, int8=True)
+    engine, sizes = joins
+    flow = engine.flow(SearchOptions(1, min_length=50))
+    flow.add({key: TokenizedRequest(Example([5] * 4), 50) for key in range(8)})
+    flow.step()
+    flow.add({8: TokenizedRequest(Example([6] * 4), 50)})
+    flow.step()
+    assert sizes == [8, 1]
 
 
 @pytest.mark.parametrize("room", [60])
