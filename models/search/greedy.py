@@ -105,7 +105,7 @@ class GreedySearch(Generic[State]):
             return found
         state, forbidden = self._state, self._guard.forbidden(self._going)
         steps = self._guard.allows(min(self._decoder.stride, max(row.remaining for row in self._rows)))
-        tokens, values = (each.T.tolist() for each in self._advance(steps, state, forbidden))
+        tokens, values = (_by_row(each) for each in self._advance(steps, state, forbidden))
         self.taken = len(tokens[0])
         self._guard.pass_on(self.taken)
         found += self._append(tokens, values, state)
@@ -169,7 +169,7 @@ class GreedySearch(Generic[State]):
         """Return the rows that are not done, and their tokens."""
         return ((i, row.tokens) for i, row in enumerate(self._rows) if not row.done)
 
-    def _append(self, tokens: list[list[Any]], values: list[list[Any]], state: State) -> list[Found]:
+    def _append(self, tokens: Sequence[Sequence[Any]], values: Sequence[Sequence[Any]], state: State) -> list[Found]:
         """Append tokens to the rows that are not done; return the sentences that are then done."""
         ended = [
             i
@@ -196,6 +196,11 @@ class GreedySearch(Generic[State]):
         self._tokens = self._tokens[going]
         self._rows = [self._rows[i] for i in order]
         self._state = self._state if self._rows else None
+
+
+def _by_row(drawn: Tensor) -> list[tuple[Any, ...]]:
+    """Bring what was drawn in some steps, (T, R), from the device by one transfer, row by row."""
+    return list(zip(*drawn.tolist(), strict=True))
 
 
 def _keep(going: Tensor, rows: int, state: State) -> None:
