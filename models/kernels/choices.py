@@ -49,7 +49,7 @@ class Stretch:
     """Pairs of a row and a token that is not chosen there, in any of the steps."""
     left: Sequence[int]
     """(B,): after how many steps a sentence is done in any case; 0 if it is done already."""
-    ends: Sequence[int]
-    """(B,): how many of a sentence's hypotheses have to end before it may be done."""
+    missing: Sequence[int]
+    """(B,): how many more of a sentence's hypotheses have to end before it may be done."""
     enough: int
     """How many sentences are to be done, counting those that are done already."""

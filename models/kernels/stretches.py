@@ -88,7 +88,7 @@ def _spread(words, stack, ends, special, early, forbidden, left, missing, enough
         early: see there.
         forbidden: see there.
         left: (B,); overwritten.
-        missing: (B,), the `ends` of `choices.Stretch`; overwritten.
+        missing: (B,), as in `choices.Stretch`; overwritten.
         enough: a number.
         totals: (B, N); overwritten by those after the last step.
         rows: (R,), any.

@@ -18,7 +18,7 @@ STRIDE = 8
 On a GPU, a finished sentence wastes half of them on average.
 """
 ROWS = 256
-"""Rows of several steps in one call, added up: ten milliseconds or so, for which everything else has to wait."""
+"""Rows of several steps in one call, added up: with the shipped models ten milliseconds, for which all else waits."""
 
 
 class ModelDecoder:

@@ -42,7 +42,7 @@ _SPECIAL: Final = (PAD, BOS), EOS
 class WholeStep:
     """The layers of a decoder, all with a context sub-layer or all without; satisfies `model.Step`.
 
-    Where the architecture leaves the rest of a step unchanged, that is part of the same call.
+    Where the architecture leaves the rest of a step unchanged, several steps are one call, with all between them.
     """
 
     def __init__(self, model: TranslationModel, contexts: Sequence[Int8ContextAttention]) -> None:
@@ -168,7 +168,7 @@ def _spread(given: tuple[Any, ...], totals: NDArray[np.float32], limits: Stretch
     sentences, size = totals.shape
     found, taken = np.empty((limits.most, 3, sentences, 2 * size), np.int32), np.empty(1, np.int64)
     rows = np.empty(sentences * size, np.int64)
-    counts = (np.array(each, np.int64) for each in (limits.left, limits.ends))
+    counts = (np.array(each, np.int64) for each in (limits.left, limits.missing))
     spread(*given, *_arrays(limits), *counts, limits.enough, totals, rows, found, taken)
     steps = int(taken[0])
     looked_at = torch.from_numpy(found[:steps])
