@@ -61,11 +61,11 @@ def in_panels(weight: NDArray[np.int8], *, vnni: bool) -> NDArray[np.int8]:
 def dots(rows: int, *, vnni: bool) -> Any:
     """Return an operation for Numba's functions: some rows of x times `PANELS` panels of w, scaled back to floats.
 
-    It puts (x w - excess) scale unit + bias into `result`. Its arguments:
+    It puts (start + x w) scale unit + bias into `result`. Its arguments:
 
     - x: (R, I) in uint8, with I padded as in w,
     - units: (R,) in float32,
-    - layer: w as `in_panels` returns it; for all outputs of its panels, excess in int32, and scales and bias in
+    - layer: w as `in_panels` returns it; for all outputs of its panels, start in int32, and scales and bias in
       float32; further elements are not read,
     - result: (R, PANELS x lanes or more) in float32, of which PANELS x lanes columns are written,
     - the first row of x and of `result`, the first panel, and the first column of `result`.
@@ -82,13 +82,15 @@ def dots(rows: int, *, vnni: bool) -> Any:
         _typing: object, x: Any, units: Any, layer: Any, result: Any, row: Any, panel: Any, column: Any
     ) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-            (x, units, w, *of_layer, result), (first, *of_result) = unpacked(context, builder, signature, arguments, 3)
+            (x, units, w, start, *of_outputs, result), (first, panel, column) = unpacked(
+                context, builder, signature, arguments, 3
+            )
             fours = cgutils.unpack_tuple(builder, w.shape)[1]
-            totals = _sums(builder, x.data, w.data, (first, of_result[0], fours), rows, width)
+            starts, *outputs = (of_panels(builder, each, panel, PANELS, width) for each in (start, *of_outputs))
+            totals = _sums(builder, x.data, w.data, (first, panel, fours), rows, starts)
             for m, of_row in enumerate(totals):
                 sums = [builder.load(total) for total in of_row]
-                row = builder.add(first, constant(m))
-                dequantize(builder, sums, (units, *of_layer, result), (row, *of_result))
+                dequantize(builder, sums, units, outputs, result, (builder.add(first, constant(m)), column))
             return context.get_dummy_value()
 
         return types.void(x, units, layer, result, row, panel, column), generate
@@ -107,42 +109,46 @@ def unpacked(
     return arrays, [context.cast(builder, arguments[n], signature.args[n], types.intp) for n in numbers]
 
 
-def dequantize(builder: ir.IRBuilder, sums: Sequence[Any], arrays: Any, first: Any) -> None:
-    """Put (sums - excess) scale unit + bias into a row of the result.
+def of_panels(builder: ir.IRBuilder, array: Any, panel: Any, count: int, width: int) -> list[Any]:
+    """Load the numbers of an array for the outputs of `count` panels, from `panel` on: a vector for each."""
+    kind = ir.VectorType(array.data.type.pointee, width)
+    return [builder.load(each, align=4) for each in _from(builder, array.data, kind, panel, count)]
+
+
+def dequantize(builder: ir.IRBuilder, sums: Sequence[Any], units: Any, outputs: Any, result: Any, place: Any) -> None:
+    """Put sums scale unit + bias into a row of the result.
 
     Args:
         builder: of the function.
-        sums: one vector for each of `PANELS` panels.
-        arrays: units, excess, scales, bias and result, as for `dots`.
-        first: the row, the first panel, and the first column of the result.
+        sums: one vector for each panel.
+        units: (R,).
+        outputs: the scales and biases, each a vector for each panel.
+        result: as for `dots`.
+        place: the row, and the first column of the result.
     """
-    (units, *of_outputs, result), (row, panel, column), width = arrays, first, sums[0].type.count
-    vectors = [
-        _from(builder, each.data, ir.VectorType(each.data.type.pointee, width), panel, PANELS) for each in of_outputs
-    ]
-    unit = broadcast(builder, builder.load(builder.gep(units.data, [row])), ir.VectorType(_FLOAT, width))
+    row, column = place
+    unit = broadcast(builder, builder.load(builder.gep(units.data, [row])), outputs[0][0].type)
     start = cgutils.pointer_add(
         builder, result.data, builder.mul(row, cgutils.unpack_tuple(builder, result.strides)[0])
     )
-    to = _from(builder, builder.gep(start, [column]), ir.VectorType(_FLOAT, width), constant(0), PANELS)
-    for n, sum_ in enumerate(sums):
-        excess, scale, bias = (builder.load(each[n], align=4) for each in vectors)
-        whole = builder.sitofp(builder.sub(sum_, excess), scale.type)
-        sized = builder.fmul(builder.fmul(whole, scale), unit)
-        builder.store(builder.fadd(sized, bias), to[n], align=4)
+    to = _from(builder, builder.gep(start, [column]), unit.type, constant(0), len(sums))
+    for sum_, scale, bias, there in zip(sums, *outputs, to, strict=True):
+        sized = builder.fmul(builder.fmul(builder.sitofp(sum_, scale.type), scale), unit)
+        builder.store(builder.fadd(sized, bias), there, align=4)
 
 
-def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, width: int) -> list[list[Any]]:
+def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, starts: Sequence[Any]) -> list[list[Any]]:
     """Build the sums for each row and panel; return where they are. `first` ends with an input's number of fours."""
     row, panel, fours = first
-    lane_sums, lane_bytes = ir.VectorType(_WHOLE, width), ir.VectorType(_BYTE, FOUR * width)
+    lane_sums, lane_bytes = starts[0].type, ir.VectorType(_BYTE, FOUR * starts[0].type.count)
     inputs = [_from(builder, x, _WHOLE, builder.mul(builder.add(row, constant(m)), fours), 1)[0] for m in range(rows)]
     weights = [
         _from(builder, w, lane_bytes, builder.mul(builder.add(panel, constant(n)), fours), 1)[0] for n in range(PANELS)
     ]
     totals = [[cgutils.alloca_once(builder, lane_sums) for _ in range(PANELS)] for _ in range(rows)]
-    for total in (each for of_row in totals for each in of_row):
-        builder.store(ir.Constant(lane_sums, [0] * width), total)
+    for of_row in totals:
+        for total, start in zip(of_row, starts, strict=True):
+            builder.store(start, total)
     ahead = builder.mul(fours, constant(PANELS))
     with cgutils.for_range(builder, fours, intp=_PLACE) as loop:
         others = [builder.load(builder.gep(each, [loop.index]), align=1) for each in weights]

@@ -13,7 +13,7 @@ import numpy as np
 from models.kernels.compiled import compiled, inlined, part
 from models.kernels.dots import LINE, PANELS, dots, lanes
 from models.kernels.machine import LEVELS, TILES, VNNI
-from models.kernels.tiles import ROWS, begin, dots_of_tiles, end
+from models.kernels.tiles import BLOCKS, PAIR, ROWS, begin, dots_of_tiles, end
 from models.kernels.views import copy, tail
 
 NOUGHT: Final = LEVELS + 1
@@ -22,11 +22,12 @@ BLOCK: Final = 64
 """Rows that are quantized together: their integers stay in the cache."""
 _ROWS: Final = 4 if VNNI else 3
 """Rows at once: as many as can keep their sums, four panels wide, in registers."""
-_COLUMNS: Final = PANELS * lanes(vnni=VNNI)
+_LANES: Final = lanes(vnni=VNNI)
+_COLUMNS: Final = PANELS * _LANES
 _LEVELS: Final = np.float32(LEVELS)
 _SMALLEST: Final = np.float32(1e-30)
 """A row without a larger element counts as zeros: its scaling factor might not be finite."""
-_MOST_BY_VECTORS: Final = 4
+_MOST_BY_VECTORS: Final = 2
 """The most rows that are multiplied by vectors instead: a tile takes as long for few rows as for all."""
 _dots_of_rows: Final = dots(_ROWS, vnni=VNNI)
 _dots_of_two: Final = dots(2, vnni=VNNI)
@@ -51,8 +52,10 @@ def _by_tiles(whole, units, layer, result, rows, panel, column):
     if rows <= _MOST_BY_VECTORS:
         _by_vectors(whole, units, layer, result, rows, panel, column)
         return
-    for r in range(0, rows, ROWS):
-        dots_of_tiles(whole, units, layer, result, r, panel, column, min(ROWS, rows - r))
+    for n in range(0, PANELS, PAIR):
+        for r in range(0, rows, BLOCKS * ROWS):
+            count = min(BLOCKS * ROWS, rows - r)
+            dots_of_tiles(whole, units, layer, result, r, panel + n, column + n * _LANES, count)
 
 
 @inlined
@@ -82,8 +85,8 @@ def product(x, layer, result):
 
     Args:
         x: (R, I).
-        layer: W in int8 as `dots.in_panels` returns it; what `NOUGHT` adds to the sum of each output, the scales, and
-            b, each with one entry for every output of all panels; O.
+        layer: W in int8 as `dots.in_panels` returns it; where the sum of each output starts, which is less than zero by
+            what `NOUGHT` adds to it, the scales, and b, each with one entry for every output of all panels; O.
         result: (R, O).
     """
     most = min(BLOCK, -(-len(x) // ROWS) * ROWS)  # a tile reads all its rows, however few are used

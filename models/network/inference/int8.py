@@ -41,9 +41,9 @@ class Int8Linear(nn.Module):
         bias = torch.zeros(len(rounded)) if layer.bias is None else layer.bias.detach().float()
         panels = in_panels(rounded, vnni=VNNI)
         missing = panels.shape[0] * panels.shape[2] - len(rounded)
-        excess = np.pad(NOUGHT * rounded.sum(1, dtype=np.int32), (0, missing))
+        starts = np.pad(-NOUGHT * rounded.sum(1, dtype=np.int32), (0, missing))
         floats = np.pad(scales.numpy(), (0, missing)), np.pad(bias.numpy(), (0, missing))
-        self.arrays: Final[Arrays] = panels, excess, *floats, len(rounded)
+        self.arrays: Final[Arrays] = panels, starts, *floats, len(rounded)
         self.out_features: Final = layer.out_features
 
     def forward(self, x: Tensor) -> Tensor:

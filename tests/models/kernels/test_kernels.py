@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from models.config import Activation, BackboneConfig, Norm
 from models.kernels.dots import PANELS, dots, in_panels, lanes
 from models.kernels.machine import TILES, VNNI, supports_int8
-from models.kernels.tiles import ROWS, begin, dots_of_tiles, end
+from models.kernels.tiles import PAIR, ROWS, begin, dots_of_tiles, end
 from models.network.architectures.aware_layers import Gate as JoinedGate
 from models.network.architectures.context_attention import ContextAttention
 from models.network.attention import Attention, additive
@@ -61,29 +61,30 @@ def one_by_one(count: int) -> list[slice]:
 
 def check_sums(operation: Any, count: int, length: int, *, vnni: bool, tiles: bool = False) -> None:
     """Compare products of some rows with numpy's in 64 bits; nothing around the results may be overwritten."""
-    columns, more = PANELS * lanes(vnni=vnni), (count,) if tiles else ()
+    at_once, more = (PAIR, (count,)) if tiles else (PANELS, ())
+    columns = at_once * lanes(vnni=vnni)
 
     @njit
     def multiply(x: object, units: object, layer: object, result: Any) -> None:
         if tiles:
             begin()
-        operation(x, units, layer, result, 1, PANELS, 3, *more)
+        operation(x, units, layer, result, 1, at_once, 3, *more)
         if tiles:
             end()
 
     random = np.random.default_rng(1)
-    below = ROWS if tiles else count
+    below = -(-count // ROWS) * ROWS if tiles else count
     x = random.integers(0, 256 if vnni else 128, (below + 2, length)).astype(np.uint8)
     w = random.integers(-127, 128, (2 * columns, length)).astype(np.int8)
     x[1], w[columns + 2] = 255 if vnni else 127, -127
-    excess, (scales, bias) = random.integers(-999, 999, 2 * columns), 2.0 ** random.integers(-2, 3, (2, 2 * columns))
+    start, (scales, bias) = random.integers(-999, 999, 2 * columns), 2.0 ** random.integers(-2, 3, (2, 2 * columns))
     units = 2.0 ** random.integers(-2, 3, count + 2)
     panels = in_panels(w, vnni=vnni)
-    layer = panels, excess.astype(np.int32), scales.astype(np.float32), bias.astype(np.float32), 7
+    layer = panels, start.astype(np.int32), scales.astype(np.float32), bias.astype(np.float32), 7
     result = np.full((count + 2, columns + 5), 7, np.float32)
     expected = result.copy()
     multiply(np.pad(x, [(0, 0), (0, 4 * panels.shape[1] - length)]), units.astype(np.float32), layer, result)
-    sums, mine = x[1 : count + 1].astype(int) @ w[columns:].T.astype(int) - excess[columns:], slice(1, count + 1)
+    sums, mine = x[1 : count + 1].astype(int) @ w[columns:].T.astype(int) + start[columns:], slice(1, count + 1)
     expected[mine, 3:-2] = (sums * scales[columns:] * units[mine, None] + bias[columns:]).astype(np.float32)
     assert (result == expected).all()
 
@@ -99,7 +100,7 @@ def test_sums_of_products_are_exact(length: int, count: int, *, vnni: bool) -> N
 
 @pytest.mark.skipif(not TILES, reason="no AMX")
 @pytest.mark.parametrize("length", [4, 64, 200])
-@pytest.mark.parametrize("count", [1, 5, 16])
+@pytest.mark.parametrize("count", [1, 5, 16, 17, 32])
 def test_sums_of_tiles_are_exact(length: int, count: int) -> None:
     """The same with the matrix unit (AMX), for as many rows as it takes at once, and for fewer."""
     check_sums(dots_of_tiles, count, length, vnni=True, tiles=True)
