@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.kernels.compiled import part
-from models.kernels.views import copy, tail
+from models.kernels.views import clear, copy, tail
 
 ALL_REAL: Final[NDArray[np.bool_]] = np.empty((0, 0), np.bool_)
 """Passed in place of a mask if nothing is padding."""
@@ -62,6 +62,10 @@ def scatter(found, places, rows):
     """Move results from the `room` to their rows, and fill the padding with zeros."""
     if not len(places):
         return
-    rows[:] = 0
-    for r in range(len(places)):
-        copy(tail(found, r * rows.shape[1]), rows.shape[1], tail(rows, places[r] * rows.shape[1]))
+    width, moved = rows.shape[1], 0
+    for r in range(len(rows)):
+        if moved < len(places) and places[moved] == r:
+            copy(tail(found, moved * width), width, tail(rows, r * width))
+            moved += 1
+        else:
+            clear(tail(rows, r * width), width)

@@ -19,6 +19,7 @@ from models.kernels.floats import halve
 from models.kernels.norms import PRE, close, enter, leave, rows_of
 from models.kernels.padding import find, gather, room, scatter
 from models.kernels.products import BLOCK, product
+from models.kernels.views import clear, tail
 
 
 def _feed_forward(x, real, inner, outer, activation, frame, result):
@@ -42,8 +43,8 @@ def _keys_values(memory, real, layer, keys, values):
     _, places = find(real)
     rows = gather(rows_of(memory), places)
     if len(places):
-        keys[:] = 0
-        values[:] = 0
+        _clear_padding(real, keys)
+        _clear_padding(real, values)
     projected = np.empty((min(len(rows), BLOCK), 2 * heads * width), np.float32)
     for top in range(0, len(rows), BLOCK):
         some = projected[: min(BLOCK, len(rows) - top)]
@@ -53,6 +54,16 @@ def _keys_values(memory, real, layer, keys, values):
             for h in range(heads):
                 halve(some[r, h * width :], width, keys[b, h, s])
                 halve(some[r, (heads + h) * width :], width, values[b, h, s])
+
+
+@part
+def _clear_padding(real, known):
+    sentences, heads, words, width = known.shape
+    for b in range(sentences):
+        for h in range(heads):
+            for s in range(words):
+                if not real[b, s]:
+                    clear(tail(known, ((b * heads + h) * words + s) * width), width)
 
 
 def _attend_fixed(x, query, output, keys, values, hidden, frame, result):

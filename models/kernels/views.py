@@ -70,3 +70,10 @@ def copy(numbers, count, to):
     """
     for i in range(count):
         to[i] = numbers[i]
+
+
+@inlined
+def clear(numbers, count):
+    """Set the first `count` numbers to zero."""
+    for i in range(count):
+        numbers[i] = 0
