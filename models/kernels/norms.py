@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from models.kernels.compiled import compiled, part
 from models.kernels.reductions import squared_deviations, total
+from models.kernels.views import copy
 
 BARE: Final = 0
 PRE: Final = 1
@@ -34,12 +35,14 @@ def rows_of(x):
 def norm_rows(x, weight, bias, epsilon, result):
     """Put the layer norm of rows (R, D) into `result`, which may be the rows themselves."""
     width = x.shape[1]
+    normed = np.empty(width, np.float32)  # LLVM computes one by one what is put in the place of what is read
     for r in range(len(x)):
-        row, normed = x[r], result[r]
+        row = x[r]
         mean = total(row, width) / np.float32(width)
         scale = np.float32(1) / np.sqrt(squared_deviations(row, width, mean) / np.float32(width) + epsilon)
         for i in range(width):
             normed[i] = (row[i] - mean) * scale * weight[i] + bias[i]
+        copy(normed, width, result[r])
 
 
 @part
