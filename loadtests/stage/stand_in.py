@@ -39,10 +39,6 @@ class Recorded:
 class WithoutModel(ABC):
     """A runtime that accepts every request and answers whole batches at once; those of the tests derive from it."""
 
-    def check(self, requests: Sequence[TranslationRequest], options: Options) -> None:
-        """Accept every request."""
-        del requests, options
-
     def cache_use(self) -> CacheUse:
         """Report that nothing is cached."""
         return CacheUse()

@@ -18,7 +18,11 @@ class Flow(Protocol[_Asked_contra, _Given_co]):
         """Number of requests that have no result yet."""
 
     def add(self, requests: Mapping[int, _Asked_contra]) -> None:
-        """Add requests, each under a key of the caller's choice that is not in the flow yet."""
+        """Add requests, each under a key of the caller's choice that is not in the flow yet.
+
+        Raises:
+            RequestError: there can be no result for one of them; then none is added.
+        """
 
     def step(self) -> Sequence[tuple[int, _Given_co]]:
         """Go on by a step; return the results that are done with it. Something must be running."""

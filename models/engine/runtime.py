@@ -159,7 +159,7 @@ class Runtime:
         return cls(describe(config, tokenizer, model.architecture), tokenizer, model.architecture, engines)
 
     def check(self, requests: Sequence[TranslationRequest], options: Options) -> None:
-        """Check that requests can be translated, before they join others in a batch.
+        """Check that requests can be translated.
 
         Raises:
             UnsupportedOptionError: the strategy or the beam size is not supported.
@@ -200,7 +200,7 @@ class Runtime:
         return [self._translation(*each) for each in zip(prepared, tried, strict=True)]
 
     def flow(self, options: Options) -> Flow[TranslationRequest, Translation]:
-        """Return a flow that translates requests as they come, like `translate`; they must have passed `check`.
+        """Return a flow that translates requests as they come, like `translate`.
 
         Raises:
             UnsupportedOptionError: the strategy or the beam size is not supported.

@@ -24,11 +24,8 @@ BULK_SHARE: Final = 4
 class Translator(Protocol):
     """What a worker drives, in production `models.engine.runtime.Runtime`."""
 
-    def check(self, requests: Sequence[TranslationRequest], options: Options) -> None:
-        """Raise RequestError if one of them cannot be translated."""
-
     def flow(self, options: Options) -> Flow[TranslationRequest, Translation]:
-        """Return a flow that translates checked requests as they come."""
+        """Return a flow that translates requests as they come; raise RequestError if the options are not supported."""
 
     def cache_use(self) -> CacheUse:
         """Return how often states of the context were reused from an earlier request so far, and how often not."""
@@ -119,27 +116,28 @@ class Desk:
         span = self._tracer.start_span("translate", context_of(batch.traceparent))
         group = _Group(batch.priority, batch.options, span, len(batch.jobs))
         self._groups |= {job.number: group for job in batch.jobs}
-        sound = self._sound(batch.jobs, batch.options)
-        if sound:
-            flows = self._flows[batch.priority]
-            if batch.options not in flows:
-                least = min((turn.seconds for turn in flows.values()), default=0.0)
-                flows[batch.options] = _Turn(self._translator.flow(batch.options), least)
-            flows[batch.options].flow.add(sound)
+        self._add(batch.jobs, self._flows[batch.priority], batch.options)
 
-    def _sound(self, jobs: Sequence[Job], options: Options) -> dict[int, TranslationRequest]:
-        """Answer the jobs that cannot be translated, and return the others.
+    def _add(self, jobs: Sequence[Job], flows: dict[Options, _Turn], options: Options) -> None:
+        """Add sentences to the flow of their options; answer those that cannot be translated.
 
-        They are checked together, since they have most of their context in common, and one by one only if one fails.
+        They are added together, since they have most of their context in common, and one by one only if one fails.
         """
         try:
-            self._translator.check([job.request for job in jobs], options)
+            turn = flows.get(options) or self._new_turn(flows, options)
+            turn.flow.add({job.number: job.request for job in jobs})
         except RequestError as error:
-            if len(jobs) > 1:
-                return {number: sound for job in jobs for number, sound in self._sound([job], options).items()}
-            self._answer(jobs[0].number, Failure(error.code, str(error)))
-            return {}
-        return {job.number: job.request for job in jobs}
+            if len(jobs) == 1:
+                self._answer(jobs[0].number, Failure(error.code, str(error)))
+                return
+            for job in jobs:
+                self._add([job], flows, options)
+        else:
+            flows[options] = turn
+
+    def _new_turn(self, flows: dict[Options, _Turn], options: Options) -> _Turn:
+        least = min((turn.seconds for turn in flows.values()), default=0.0)
+        return _Turn(self._translator.flow(options), least)
 
     def _drop(self, number: int) -> None:
         """Stop work on a sentence, unless it has been answered already."""

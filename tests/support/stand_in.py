@@ -11,12 +11,13 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from loadtests.stage.stand_in import WithoutModel
 from models.bundle.manifest import Manifest
 from models.data.documents import Sentence
+from models.engine.flow import AtOnce
 from models.engine.requests import Alternative, Options, Translation, TranslationRequest
 from models.errors import BundleError, RequestError, SelfTestError
 
@@ -38,11 +39,9 @@ class StandIn(WithoutModel):
         self._reads_target_context = reads_target_context
         self._kept: list[bytes] = []
 
-    def check(self, requests: Sequence[TranslationRequest], options: Options) -> None:
-        """Refuse a sentence that asks for it."""
-        del options
-        if any("refuse" in request.source for request in requests):
-            raise RequestError("the model refuses this sentence")
+    def flow(self, options: Options) -> AtOnce[TranslationRequest, Translation]:
+        """Return a flow that refuses a sentence which asks for it."""
+        return _Refusing(lambda requests: self.translate(requests, options), most=1000)
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Translate each request by itself."""
@@ -61,6 +60,13 @@ class StandIn(WithoutModel):
         score = -0.1 * len(text)
         others = tuple(Alternative(f"{text} {rank}", rank * score) for rank in range(2, options.n_best + 1))
         return Translation(text, score, len(read), len(text.split()), others)
+
+
+class _Refusing(AtOnce[TranslationRequest, Translation]):
+    def add(self, requests: Mapping[int, TranslationRequest]) -> None:
+        if any("refuse" in request.source for request in requests.values()):
+            raise RequestError("the model refuses this sentence")
+        super().add(requests)
 
 
 def expected(source: str, preceding: Sequence[str] = (), targets: Sequence[str | None] | None = None) -> str:

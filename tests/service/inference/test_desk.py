@@ -1,6 +1,6 @@
 """What a worker does between orders, without a process around it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 import pytest
 
@@ -28,11 +28,6 @@ class Countdown:
         """The time."""
         return float(self.seconds)
 
-    def check(self, requests: Sequence[TranslationRequest], options: Options) -> None:
-        """Refuse nothing but `refuse`."""
-        if any(request.source == "refuse" for request in requests):
-            raise RequestError("the model refuses this sentence")
-
     def cache_use(self) -> CacheUse:
         """One hit per step."""
         return CacheUse(hits=len(self.steps))
@@ -56,7 +51,9 @@ class CountdownFlow:
         return len(self._left)
 
     def add(self, requests: Mapping[int, TranslationRequest]) -> None:
-        """Add texts."""
+        """Add texts; refuse nothing but `refuse`."""
+        if any(request.source == "refuse" for request in requests.values()):
+            raise RequestError("the model refuses this sentence")
         self._left |= {key: (request.source, len(request.source)) for key, request in requests.items()}
 
     def step(self) -> list[tuple[int, Translation]]:
@@ -100,6 +97,15 @@ def test_each_sentence_is_answered_when_it_is_done() -> None:
     assert said(desk.work()) == {3: "invalid_request", 2: "a"}
     desk.take(batch(GREEDY, n4="b"))
     assert [said(desk.work()) for _ in range(3)] == [{4: "b"}, {}, {1: "long"}]
+    assert not desk.busy
+
+
+def test_nothing_is_left_of_a_batch_that_is_refused() -> None:
+    """All of its sentences are answered at once, and no turn is spent on their options."""
+    desk = Desk(Countdown(), NO_TRACER)
+    desk.take(batch(GREEDY, n1="refuse", n2="refuse"))
+    desk.take(batch(BEAM, n3="a"))
+    assert said(desk.work()) == {1: "invalid_request", 2: "invalid_request", 3: "a"}
     assert not desk.busy
 
 
