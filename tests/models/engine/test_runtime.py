@@ -221,9 +221,11 @@ def test_alternatives_follow_the_best(runtime: Runtime) -> None:
     ],
 )
 def test_an_option_that_is_not_offered_is_refused(runtime: Runtime, options: Options) -> None:
-    """Strategies, beams and numbers of hypotheses that make no sense are refused by `check` and by `translate`."""
+    """Strategies, beams and numbers of hypotheses that make no sense are refused, before anything is translated."""
     with pytest.raises(UnsupportedOptionError):
         runtime.check(REQUESTS[:1], options)
+    with pytest.raises(UnsupportedOptionError):
+        runtime.flow(options)
     with pytest.raises(UnsupportedOptionError):
         runtime.translate(REQUESTS, options)
 
