@@ -115,7 +115,7 @@ def benchmark(
         UnsupportedOptionError: a beam is too large, or there is no backbone to compare with.
     """
     for beam in conditions.beams:
-        runtime.check([TranslationRequest("")], Options(beam_size=beam))
+        runtime.check(TranslationRequest(""), Options(beam_size=beam))
     work = _work(runtime, documents, conditions.length)
     settings = list(product(conditions.beams, conditions.batches))
     turns = range(conditions.rounds + 1)

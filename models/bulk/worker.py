@@ -97,7 +97,7 @@ class PartTranslator:
         self._translator = WindowTranslator(self._runtime, settings.options, glossary, memory)
         self._replacement = settings.replacement
         self._begin = begin
-        self._runtime.check([TranslationRequest(".")], settings.options)
+        self._runtime.check(TranslationRequest("."), settings.options)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Translate a part, given as key, number of sentences, text and number of its first line."""
@@ -124,7 +124,7 @@ class PartTranslator:
             if self._translator.memory.find(line) is not None:
                 continue
             try:
-                self._runtime.check([TranslationRequest(line)], self._translator.options)
+                self._runtime.check(TranslationRequest(line), self._translator.options)
             except RequestError as error:
                 yield f"{number}: {error}"
 

@@ -158,16 +158,16 @@ class Runtime:
             engines["sentence"] = TorchEngine(sentence)
         return cls(describe(config, tokenizer, model.architecture), tokenizer, model.architecture, engines)
 
-    def check(self, requests: Sequence[TranslationRequest], options: Options) -> None:
-        """Check that requests can be translated.
+    def check(self, request: TranslationRequest, options: Options) -> None:
+        """Check that a request can be translated.
 
         Raises:
             UnsupportedOptionError: the strategy or the beam size is not supported.
-            SentenceTooLongError: a sentence is too long, and cannot be divided.
+            SentenceTooLongError: the sentence is too long, and cannot be divided.
         """
         self._search_options(options)
         self.engine(options.strategy)
-        self.prepare(requests, options)
+        self.prepare([request], options)
 
     def prepare(self, requests: Sequence[TranslationRequest], options: Options) -> list[Prepared]:
         """Return what to ask an engine for each request.

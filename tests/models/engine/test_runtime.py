@@ -143,7 +143,7 @@ def test_a_long_sentence_is_translated_in_parts(runtime: Runtime, strategy: Any)
     clauses = [clause + "、" for clause in LONG.split("、")]
     assert len(runtime.tokenizer.encode_source(LONG)) > runtime.manifest.limits.split_tokens
     request = TranslationRequest(LONG, context)
-    runtime.check([request], options)
+    runtime.check(request, options)
     (found,) = runtime.translate([request], options)
     assert found.context_size == (0 if strategy == "sentence" else 1)
     for size in range(1, len(clauses)):  # as many clauses as fit
@@ -223,7 +223,7 @@ def test_alternatives_follow_the_best(runtime: Runtime) -> None:
 def test_an_option_that_is_not_offered_is_refused(runtime: Runtime, options: Options) -> None:
     """Strategies, beams and numbers of hypotheses that make no sense are refused, before anything is translated."""
     with pytest.raises(UnsupportedOptionError):
-        runtime.check(REQUESTS[:1], options)
+        runtime.check(REQUESTS[0], options)
     with pytest.raises(UnsupportedOptionError):
         runtime.flow(options)
     with pytest.raises(UnsupportedOptionError):
@@ -322,4 +322,4 @@ def test_a_damaged_bundle_is_not_loaded(bundle: Path, tmp_path: Path) -> None:
 def test_errors_of_one_request_are_request_errors(runtime: Runtime) -> None:
     """`check` raises errors that a caller can pass on to the client of one request."""
     with pytest.raises(RequestError):
-        runtime.check([TranslationRequest("か")], Options(beam_size=0))
+        runtime.check(TranslationRequest("か"), Options(beam_size=0))
