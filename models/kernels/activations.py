@@ -15,6 +15,7 @@ from models.kernels.compiled import compiled, part
 from models.kernels.exponentials import exp
 from models.kernels.vectors import call, fma, given, number, replace, zero
 
+NONE: Final = -1
 RELU: Final = 0
 GELU: Final = 1
 GELU_TANH: Final = 2
@@ -26,17 +27,16 @@ _COEFFICIENTS: Final = 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.2
 
 
 @part
-def activate(rows, activation):
-    """Apply one of the functions above to rows (R, D), in place."""
-    for row in rows:
-        if activation == RELU:
-            _relu(row, len(row))
-        elif activation == GELU:
-            _gelu(row, len(row))
-        elif activation == GELU_TANH:
-            _gelu_tanh(row, len(row))
-        else:
-            _swish(row, len(row))
+def activate(row, count, activation):
+    """Apply one of the functions above to the first numbers of a row, in place."""
+    if activation == RELU:
+        _relu(row, count)
+    elif activation == GELU:
+        _gelu(row, count)
+    elif activation == GELU_TANH:
+        _gelu_tanh(row, count)
+    elif activation == SWISH:
+        _swish(row, count)
 
 
 @part

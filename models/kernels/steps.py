@@ -13,6 +13,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
+from models.kernels.activations import NONE
 from models.kernels.compiled import compiled, inlined, part
 from models.kernels.dots import FOUR, lanes
 from models.kernels.embeddings import embed_part
@@ -173,7 +174,7 @@ def score_next(words, stack, closing, output, result):
     last = _through(rows_of(x), np.empty((len(x), x.shape[2]), np.float32), stack)
     if len(weight):
         norm_rows(last, weight, bias, epsilon, last)
-    product(last, output, result)
+    product(last, output, result, NONE)
 
 
 decode_layers: Final = compiled(_decode_layers)

@@ -12,28 +12,30 @@ from typing import Final
 
 import numpy as np
 
-from models.kernels.activations import activate, sigmoid_rows
+from models.kernels.activations import NONE, sigmoid_rows
 from models.kernels.attention import attend_rows
-from models.kernels.compiled import compiled, part
+from models.kernels.compiled import compiled, inlined, part
 from models.kernels.floats import halve
 from models.kernels.norms import PRE, close, enter, leave, rows_of
 from models.kernels.padding import find, gather, room, scatter
-from models.kernels.products import BLOCK, product
+from models.kernels.products import block, product
 from models.kernels.views import clear, tail
+
+_TOGETHER: Final = 256
+"""Words of sentences that attend to themselves together, or those of one sentence if it has more."""
 
 
 def _feed_forward(x, real, inner, outer, activation, frame, result):
     """W_2 f(W_1 x + b_1) + b_2 for vectors (..., D), where f is one of `activations`."""
     _, places = find(real)
     rows = gather(rows_of(x), places)
-    read, left = enter(rows, frame), room(rows_of(result), places)
-    hidden = np.empty((min(len(rows), BLOCK), inner[-1]), np.float32)
-    for top in range(0, len(rows), BLOCK):
-        some = hidden[: min(BLOCK, len(rows) - top)]
-        product(read[top : top + BLOCK], inner, some)
-        activate(some, activation)
-        product(some, outer, left[top : top + BLOCK])
-    leave(rows, frame, left)
+    left, size = room(rows_of(result), places), block(inner)
+    hidden = np.empty((min(len(rows), size), inner[-1]), np.float32)
+    for top in range(0, len(rows), size):
+        some, to = rows[top : top + size], left[top : top + size]
+        product(enter(some, frame), inner, hidden[: len(some)], NONE)
+        product(hidden[: len(some)], outer, to, activation)
+        leave(some, frame, to)
     scatter(left, places, rows_of(result))
 
 
@@ -45,10 +47,11 @@ def _keys_values(memory, real, layer, keys, values):
     if len(places):
         _clear_padding(real, keys)
         _clear_padding(real, values)
-    projected = np.empty((min(len(rows), BLOCK), 2 * heads * width), np.float32)
-    for top in range(0, len(rows), BLOCK):
-        some = projected[: min(BLOCK, len(rows) - top)]
-        product(rows[top : top + BLOCK], layer, some)
+    size = block(layer)
+    projected = np.empty((min(len(rows), size), 2 * heads * width), np.float32)
+    for top in range(0, len(rows), size):
+        some = projected[: min(size, len(rows) - top)]
+        product(rows[top : top + size], layer, some, NONE)
         for r in range(len(some)):
             b, s = divmod(places[top + r] if len(places) else top + r, words)
             for h in range(heads):
@@ -79,7 +82,7 @@ def _look_up(x, counts, query, output, keys, values, hidden, result):
     sentences, heads, total, width = keys.shape
     inner = heads * width
     queries, mixed = np.empty((len(x), inner), np.float32), np.empty((len(x), inner), np.float32)
-    product(x, query, queries)
+    product(x, query, queries, NONE)
     strides, nowhere = (heads * total * width, total * width, width), np.empty((0, 0), np.int64)
     first = 0
     for b in range(len(counts) or 1):
@@ -98,21 +101,43 @@ def _look_up(x, counts, query, output, keys, values, hidden, result):
             total,
         )
         first += count
-    product(mixed, output, result)
+    product(mixed, output, result, NONE)
 
 
 def _attend_itself(x, joined, output, heads, real, frame, result):
-    """Self-attention of sentences (B, S, D), each to its own words."""
+    """Self-attention of sentences (B, S, D), each to its own words; as many at once as stay in the cache."""
     sentences, words, _ = x.shape
     counts, places = find(real)
-    rows, inner = gather(rows_of(x), places), joined[-1] // 3
-    read, left = enter(rows, frame), room(rows_of(result), places)
-    projected, mixed = np.empty((len(rows), 3 * inner), np.float32), np.empty((len(rows), inner), np.float32)
-    product(read, joined, projected)
+    rows, left, inner = gather(rows_of(x), places), room(rows_of(result), places), joined[-1] // 3
+    most = min(len(rows), max(words, _TOGETHER))
+    projected, mixed = np.empty((most, 3 * inner), np.float32), np.empty((most, inner), np.float32)
+    first = b = 0
+    while first < len(rows):
+        before, count = b, 0
+        while b < sentences and count + _words(counts, b, words) <= most:
+            count += _words(counts, b, words)
+            b += 1
+        some, to = rows[first : first + count], left[first : first + count]
+        product(enter(some, frame), joined, projected[:count], NONE)
+        _attend_sentences(projected, counts[before:b] if len(counts) else np.full(b - before, words), heads, mixed)
+        product(mixed[:count], output, to, NONE)
+        leave(some, frame, to)
+        first += count
+    scatter(left, places, rows_of(result))
+
+
+@inlined
+def _words(counts, b, words):
+    return counts[b] if len(counts) else words
+
+
+@part
+def _attend_sentences(projected, counts, heads, result):
+    """Attention within sentences, given queries, keys and values (R, 3 x D) of their `counts` words, side by side."""
+    inner = result.shape[1]
     strides, nowhere = (0, inner // heads, 3 * inner), np.empty((0, 0), np.int64)
     first = 0
-    for b in range(sentences):
-        count = counts[b] if len(counts) else words
+    for count in counts:
         if count == 0:  # `attend_rows` needs at least one key
             continue
         flat = projected[first : first + count].reshape(-1)
@@ -125,14 +150,11 @@ def _attend_itself(x, joined, output, heads, real, frame, result):
             strides,
             nowhere,
             np.empty((0, 0), np.float32),
-            mixed[first : first + count].reshape(1, count, heads, inner // heads),
+            result[first : first + count].reshape(1, count, heads, inner // heads),
             count,
             count,
         )
         first += count
-    product(mixed, output, left)
-    leave(rows, frame, left)
-    scatter(left, places, rows_of(result))
 
 
 def _attend_past(x, joined, output, heads, past, position, columns, hidden, frame, result):
@@ -141,7 +163,7 @@ def _attend_past(x, joined, output, heads, past, position, columns, hidden, fram
     rows, left, inner = rows_of(x), rows_of(result), keys.shape[2]
     width = inner // heads
     projected, mixed = np.empty((len(rows), 3 * inner), np.float32), np.empty((len(rows), inner), np.float32)
-    product(enter(rows, frame), joined, projected)
+    product(enter(rows, frame), joined, projected, NONE)
     for r in range(len(rows)):
         halve(projected[r, inner:], inner, keys[position, r])
         halve(projected[r, 2 * inner :], inner, values[position, r])
@@ -159,7 +181,7 @@ def _attend_past(x, joined, output, heads, past, position, columns, hidden, fram
         position + 1,
         position + 1,
     )
-    product(mixed, output, left)
+    product(mixed, output, left, NONE)
     leave(rows, frame, left)
 
 
@@ -188,8 +210,8 @@ def _open_gate(x, y, of_x, of_y, result):
 def _open(x, y, of_x, of_y, result):
     """sigmoid(W_x x + W_y y) for rows (R, D)."""
     other = np.empty(result.shape, np.float32)
-    product(x, of_x, result)
-    product(y, of_y, other)
+    product(x, of_x, result, NONE)
+    product(y, of_y, other, NONE)
     for r in range(len(result)):
         for i in range(result.shape[1]):
             result[r, i] += other[r, i]

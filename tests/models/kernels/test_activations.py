@@ -15,8 +15,9 @@ from models.network.layers import ACTIVATIONS
 
 @njit
 def activated(rows: Any, activation: int) -> None:
-    """Apply an activation as compiled functions do."""
-    activate(rows, activation)
+    """Apply an activation to each row, as compiled functions do."""
+    for row in rows:
+        activate(row, len(row), activation)
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., None], tuple[int, ...], Callable[[Tensor], Tensor]]] = {

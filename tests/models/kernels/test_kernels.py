@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from models.config import Activation, BackboneConfig, Norm
 from models.kernels.dots import PANELS, dots, in_panels, lanes
 from models.kernels.machine import TILES, VNNI, supports_int8
-from models.kernels.tiles import PAIR, ROWS, begin, dots_of_tiles, end
+from models.kernels.tiles import PAIR, ROWS, product_of_tiles
 from models.network.architectures.aware_layers import Gate as JoinedGate
 from models.network.architectures.context_attention import ContextAttention
 from models.network.attention import Attention, additive
@@ -59,33 +59,31 @@ def one_by_one(count: int) -> list[slice]:
     return [slice(0, 1), slice(1, 3), slice(3, 8), slice(8, count)]
 
 
-def check_sums(operation: Any, count: int, length: int, *, vnni: bool, tiles: bool = False) -> None:
-    """Compare products of some rows with numpy's in 64 bits; nothing around the results may be overwritten."""
-    at_once, more = (PAIR, (count,)) if tiles else (PANELS, ())
-    columns = at_once * lanes(vnni=vnni)
+def check_sums(multiply: Any, count: int, length: int, *, panels: int, vnni: bool) -> None:
+    """Compare products of rows, from the second on, with numpy's in 64 bits; nothing around them may be overwritten.
 
-    @njit
-    def multiply(x: object, units: object, layer: object, result: Any) -> None:
-        if tiles:
-            begin()
-        operation(x, units, layer, result, 1, at_once, 3, *more)
-        if tiles:
-            end()
-
-    random = np.random.default_rng(1)
-    below = -(-count // ROWS) * ROWS if tiles else count
-    x = random.integers(0, 256 if vnni else 128, (below + 2, length)).astype(np.uint8)
+    Args:
+        multiply: a compiled function of inputs, units, a layer and the result, which leaves out the layer's first
+            `panels` and takes as many more, and leaves three columns free.
+        count: the number of rows.
+        length: of each row.
+        panels: as above.
+        vnni: as of `dots`.
+    """
+    columns, random = panels * lanes(vnni=vnni), np.random.default_rng(1)
+    x = random.integers(0, 256 if vnni else 128, (-(-count // ROWS) * ROWS + 1, length)).astype(np.uint8)
     w = random.integers(-127, 128, (2 * columns, length)).astype(np.int8)
     x[1], w[columns + 2] = 255 if vnni else 127, -127
-    start, (scales, bias) = random.integers(-999, 999, 2 * columns), 2.0 ** random.integers(-2, 3, (2, 2 * columns))
-    units = 2.0 ** random.integers(-2, 3, count + 2)
-    panels = in_panels(w, vnni=vnni)
-    layer = panels, start.astype(np.int32), scales.astype(np.float32), bias.astype(np.float32), 7
+    start = random.integers(-999, 999, 2 * columns).astype(np.int32)
+    scales, bias = (2.0 ** random.integers(-2, 3, (2, 2 * columns))).astype(np.float32)
+    units = (2.0 ** random.integers(-2, 3, count + 2)).astype(np.float32)
+    packed = in_panels(w, vnni=vnni)
+    layer = packed, start, scales, bias, 7
     result = np.full((count + 2, columns + 5), 7, np.float32)
     expected = result.copy()
-    multiply(np.pad(x, [(0, 0), (0, 4 * panels.shape[1] - length)]), units.astype(np.float32), layer, result)
+    multiply(np.pad(x, [(0, 0), (0, 4 * packed.shape[1] - length)]), units, layer, result)
     sums, mine = x[1 : count + 1].astype(int) @ w[columns:].T.astype(int) + start[columns:], slice(1, count + 1)
-    expected[mine, 3:-2] = (sums * scales[columns:] * units[mine, None] + bias[columns:]).astype(np.float32)
+    expected[mine, 3:-2] = sums.astype(np.float32) * scales[columns:] * units[mine, None] + bias[columns:]
     assert (result == expected).all()
 
 
@@ -95,15 +93,27 @@ def check_sums(operation: Any, count: int, length: int, *, vnni: bool, tiles: bo
 @pytest.mark.parametrize("vnni", [False, pytest.param(True, marks=pytest.mark.skipif(not VNNI, reason="no VNNI"))])
 def test_sums_of_products_are_exact(length: int, count: int, *, vnni: bool) -> None:
     """They equal numpy's, even for the largest numbers."""
-    check_sums(dots(count, vnni=vnni), count, length, vnni=vnni)
+    operation = dots(count, vnni=vnni)
+
+    @njit
+    def multiply(x: object, units: object, layer: object, result: object) -> None:
+        operation(x, units, layer, result, 1, PANELS, 3)
+
+    check_sums(multiply, count, length, panels=PANELS, vnni=vnni)
+
+
+@njit
+def multiply_by_tiles(x: Any, units: Any, layer: object, result: Any) -> None:
+    """Multiply all rows but the first."""
+    product_of_tiles(x[1:], units[1:], layer, result[1:, 3:], len(result) - 2, 2 * PAIR, 2 * PAIR)
 
 
 @pytest.mark.skipif(not TILES, reason="no AMX")
-@pytest.mark.parametrize("length", [4, 64, 200])
-@pytest.mark.parametrize("count", [1, 5, 16, 17, 32])
+@pytest.mark.parametrize("length", [4, 64, 200, 2500])
+@pytest.mark.parametrize("count", [1, 5, 16, 17, 32, 33, 64, 90])
 def test_sums_of_tiles_are_exact(length: int, count: int) -> None:
-    """The same with the matrix unit (AMX), for as many rows as it takes at once, and for fewer."""
-    check_sums(dots_of_tiles, count, length, vnni=True, tiles=True)
+    """The same with the matrix unit (AMX): of one tile, of as many rows as it takes at once, and of more."""
+    check_sums(multiply_by_tiles, count, length, panels=2 * PAIR, vnni=True)
 
 
 @needs_int8
