@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 from models.kernels.compiled import compiled, part
 from models.kernels.exponentials import exp
 from models.kernels.vectors import call, fma, given, number, replace, zero
+from models.kernels.views import tail
 
 NONE: Final = -1
 RELU: Final = 0
@@ -22,8 +23,14 @@ GELU_TANH: Final = 2
 SWISH: Final = 3
 
 _C: Final = (2 / math.pi) ** 0.5
-_P: Final = 0.3275911
-_COEFFICIENTS: Final = 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592
+_FAR: Final = 5.5
+_COEFFICIENTS: Final = (
+    *(0.12855193, -0.06417233, 0.047737394, -0.038793337, 0.032075465, -0.026041888, 0.020320972, -0.015031134),
+    *(0.010406032, -0.0067379484, 0.004228205, -0.002529903, 0.0011994243, -0.00045282702, 0.00032888245),
+    *(-0.00025720196, 7.7344404e-05),
+)
+"""Of powers of u = 2 x^2 / _FAR^2 - 1 in erf(x / sqrt(2)) / 2x, by least squares at 4,000 Chebyshev nodes with weights
+x^2 + 0.01. They are written out so that they are the same everywhere."""
 
 
 @part
@@ -42,8 +49,8 @@ def activate(row, count, activation):
 @part
 def sigmoid_rows(rows):
     """Apply the sigmoid to rows (R, D), in place."""
-    for row in rows:
-        _sigmoid(row, len(row))
+    for r in range(len(rows)):
+        _sigmoid(tail(rows, r * rows.shape[1]), rows.shape[1])
 
 
 def _sigmoid_all(rows):
@@ -73,20 +80,18 @@ def _relu_of(builder: ir.IRBuilder, x: Any) -> Any:
 
 
 def _gelu_of(builder: ir.IRBuilder, x: Any) -> Any:
-    """X times the tail of the normal distribution beyond -x.
+    """X times (1 + erf(x / sqrt(2))) / 2, accurate to 7e-7, by a polynomial where it is neither 0 nor x.
 
-    The tail beyond |x| is (1 - erf(|x| / sqrt(2))) / 2. By Abramowitz and Stegun 1964, 7.1.26, with t = 1 / (1 + p |x|
-    / sqrt(2)), it is t (a1 + a2 t + ... + a5 t^4) e^(-x^2 / 2) / 2, accurate to 1e-7.
+    A division and an exponential, by which it could be computed with fewer coefficients, take twice as long.
     """
-    one = number(1.0)
-    t = builder.fdiv(one, fma(builder, call(builder, "fabs", x), number(_P / 2**0.5), one))
-    polynomial = number(_COEFFICIENTS[0] / 2)
-    for coefficient in _COEFFICIENTS[1:]:
-        polynomial = fma(builder, polynomial, t, number(coefficient / 2))
-    density = exp(builder, builder.fmul(builder.fmul(x, x), number(-0.5)))
-    tail = builder.fmul(builder.fmul(t, polynomial), density)
-    below = builder.fcmp_ordered("<", x, zero())
-    return builder.fmul(x, builder.select(below, tail, builder.fsub(one, tail)))
+    squares = builder.fmul(x, x)
+    u = fma(builder, squares, number(2 / _FAR**2), number(-1.0))
+    polynomial = number(_COEFFICIENTS[-1])
+    for coefficient in _COEFFICIENTS[-2::-1]:
+        polynomial = fma(builder, polynomial, u, number(coefficient))
+    near = builder.fmul(x, fma(builder, x, polynomial, number(0.5)))
+    small, large = builder.fcmp_ordered("<", x, number(-_FAR)), builder.fcmp_ordered(">", x, number(_FAR))
+    return builder.select(large, x, builder.select(small, zero(), near))
 
 
 def _sigmoid_of(builder: ir.IRBuilder, x: Any) -> Any:

@@ -14,6 +14,7 @@ from torch import Tensor
 from models.errors import UnsupportedOptionError
 from models.kernels.compiled import compiled, inlined, part
 from models.kernels.reductions import largest, total_of_exponentials
+from models.kernels.views import tail
 
 Tokens = tuple[int, int]
 _BLOCK: Final = 64
@@ -106,7 +107,7 @@ def _likeliest(logits, never, forbidden, tokens, values):
         most, rest = _normalize(row)
         _hide(row, r, never, forbidden)
         best = largest(row, len(row))
-        while tokens[r] + _BLOCK < len(row) and not largest(row[tokens[r] :], _BLOCK) >= best:
+        while tokens[r] + _BLOCK < len(row) and not largest(tail(row, tokens[r]), _BLOCK) >= best:
             tokens[r] += _BLOCK
         while tokens[r] + 1 < len(row) and not row[tokens[r]] >= best:
             tokens[r] += 1
@@ -135,7 +136,7 @@ def _take(row, most, rest, before, origin, scores, origins, tokens, found):
     """Insert a hypothesis's continuations into the best, of which `found` exist; return how many exist then."""
     for first in range(0, len(row), _BLOCK):
         count = min(_BLOCK, len(row) - first)
-        if found == len(scores) and not (largest(row[first:], count) - most) - rest + before > scores[-1]:
+        if found == len(scores) and not (largest(tail(row, first), count) - most) - rest + before > scores[-1]:
             continue
         for token in range(first, first + count):
             score = (row[token] - most) - rest + before

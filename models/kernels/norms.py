@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from models.kernels.compiled import compiled, part
 from models.kernels.reductions import squared_deviations, total
-from models.kernels.views import copy
+from models.kernels.views import copy, tail
 
 BARE: Final = 0
 PRE: Final = 1
@@ -37,12 +37,12 @@ def norm_rows(x, weight, bias, epsilon, result):
     width = x.shape[1]
     normed = np.empty(width, np.float32)  # LLVM computes one by one what is put in the place of what is read
     for r in range(len(x)):
-        row = x[r]
+        row = tail(x, r * width)
         mean = total(row, width) / np.float32(width)
         scale = np.float32(1) / np.sqrt(squared_deviations(row, width, mean) / np.float32(width) + epsilon)
         for i in range(width):
             normed[i] = (row[i] - mean) * scale * weight[i] + bias[i]
-        copy(normed, width, result[r])
+        copy(normed, width, tail(result, r * width))
 
 
 @part

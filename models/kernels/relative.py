@@ -123,8 +123,8 @@ def _attend_relative(
                 key_at[j] = r * to_key[0] + (first + j) * to_key[2]
                 value_at[j] = r * to_value[0] + (first + j) * to_value[2]
                 apart[old + j] = (own - 1 - j) * heads * width
-            go_on(key_at, own)
-            go_on(apart, old + own)
+            go_on(key_at, own, KEYS)
+            go_on(apart, old + own, KEYS)
             for h in range(heads):
                 query = queries[r * to_query[0] + h * to_query[1] + t * to_query[2] :]
                 for i in range(width):
@@ -152,7 +152,7 @@ def _find_old(real, place, at, width, apart, to_distance):
             at[count] = m * width
             apart[count] = (place + len(real) - m) * to_distance
             count += 1
-    go_on(at, count)
+    go_on(at, count, KEYS)
     return count
 
 

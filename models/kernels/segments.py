@@ -11,8 +11,9 @@ from torch import Tensor
 
 from models.kernels.attention import go_on, softmax_numerators
 from models.kernels.compiled import compiled, inlined
-from models.kernels.floats import KEYS, QUERIES, mix_several, score_several
+from models.kernels.floats import QUERIES, mix_several
 from models.kernels.reductions import total
+from models.kernels.turned import TURNED, score_turned, turn
 from models.kernels.views import copy, tail
 
 
@@ -43,20 +44,24 @@ def attend_segments(
 def _attend_segments(queries, keys, values, mask, rows, of_keys, of_values, result):
     blocks, members, words, heads, width = result.shape
     sentences, length = keys.shape[1], keys.shape[3]
-    room, near = sentences * length + KEYS, sentences + KEYS
+    room, near = sentences * length + TURNED, sentences + TURNED
     own, mixed = np.zeros(QUERIES * width, np.float32), np.empty(QUERIES * width, np.float32)
     at, begins, table_at = np.empty(room, np.int64), np.empty(sentences + 1, np.int64), np.empty(near, np.int64)
     weights, by_distance = np.empty(QUERIES * room, np.float32), np.empty(QUERIES * near, np.float32)
     added, shares = np.empty(QUERIES * width, np.float32), np.empty(QUERIES, np.float32)
+    turned, by_rows = np.empty(room * width, np.float32), np.empty(near * width, np.float32)
     rooms = weights, by_distance, added, shares
     for g in range(blocks):
         for n in range(members):
             count = _find(mask[g, n], heads * length * width, width, at, begins)
             for k in range(near):
                 table_at[k] = rows[g, n, min(k, sentences - 1)] * width
+            if of_keys.size:
+                turn(of_keys, table_at, sentences, width, by_rows)
             for h in range(heads if count else 0):
                 first = (g * sentences * heads + h) * length * width
-                known = tail(keys, first), tail(values, first), at, begins
+                known = turned, by_rows, tail(values, first), at, begins
+                turn(tail(keys, first), at, count, width, turned)
                 for s in range(0, words, QUERIES):
                     together = min(QUERIES, words - s)  # missing queries hold leftovers of earlier ones
                     for q in range(together):
@@ -69,23 +74,23 @@ def _attend_segments(queries, keys, values, mask, rows, of_keys, of_values, resu
 @inlined
 def _attend(queries, known, tables, rooms, mixed):
     """Compute the attention of `QUERIES` queries, reading each key once."""
-    keys, values, at, begins = known
+    turned, by_rows, values, at, begins = known
     of_keys, of_values, table_at = tables
     weights, by_distance, added, shares = rooms
     sentences, width = len(begins) - 1, len(mixed) // QUERIES
     count, room, near = begins[sentences], len(weights) // QUERIES, len(table_at)
-    score_several(queries, width, keys, at, count, width, weights, room, values, at)
+    score_turned(queries, width, turned, count, width, weights, room)
     if of_keys.size:
-        score_several(queries, width, of_keys, table_at, sentences, width, by_distance, near, values, at)
+        score_turned(queries, width, by_rows, sentences, width, by_distance, near)
     for q in range(QUERIES):
         if of_keys.size:
             _add(tail(by_distance, q * near), begins, tail(weights, q * room))
         shares[q] = softmax_numerators(tail(weights, q * room), count, np.float32(width**-0.5))
-    mix_several(weights, room, shares, values, at, count, width, mixed, width, keys, at)
+    mix_several(weights, room, shares, values, at, count, width, mixed, width, values, at)
     if of_values.size:
         for q in range(QUERIES):
             _sum(tail(weights, q * room), begins, tail(by_distance, q * near))
-        mix_several(by_distance, near, shares, of_values, table_at, sentences, width, added, width, keys, at)
+        mix_several(by_distance, near, shares, of_values, table_at, sentences, width, added, width, of_values, table_at)
         for i in range(QUERIES * width):
             mixed[i] += added[i]
 
@@ -116,7 +121,7 @@ def _find(mask, to_sentence, width, at, begins):
                 at[count] = k * to_sentence + m * width
                 count += 1
     begins[mask.shape[0]] = count
-    go_on(at, count)
+    go_on(at, count, TURNED)
     return count
 
 

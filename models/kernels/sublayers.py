@@ -55,8 +55,9 @@ def _keys_values(memory, real, layer, keys, values):
         for r in range(len(some)):
             b, s = divmod(places[top + r] if len(places) else top + r, words)
             for h in range(heads):
-                halve(some[r, h * width :], width, keys[b, h, s])
-                halve(some[r, (heads + h) * width :], width, values[b, h, s])
+                key, to = (2 * r * heads + h) * width, ((b * heads + h) * words + s) * width
+                halve(tail(some, key), width, tail(keys, to))
+                halve(tail(some, key + heads * width), width, tail(values, to))
 
 
 @part
@@ -165,8 +166,9 @@ def _attend_past(x, joined, output, heads, past, position, columns, hidden, fram
     projected, mixed = np.empty((len(rows), 3 * inner), np.float32), np.empty((len(rows), inner), np.float32)
     product(enter(rows, frame), joined, projected, NONE)
     for r in range(len(rows)):
-        halve(projected[r, inner:], inner, keys[position, r])
-        halve(projected[r, 2 * inner :], inner, values[position, r])
+        key, to = (3 * r + 1) * inner, (position * keys.shape[1] + r) * inner
+        halve(tail(projected, key), inner, tail(keys, to))
+        halve(tail(projected, key + inner), inner, tail(values, to))
     strides = (inner, width, keys.shape[1] * inner)
     attend_rows(
         projected.reshape(-1),

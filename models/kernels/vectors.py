@@ -127,17 +127,17 @@ def summed(builder: ir.IRBuilder, four: Sequence[Any]) -> Any:
     while four[0].type.count > 8:
         four = [builder.fadd(*halves(builder, each)) for each in four]
     pairs = (0, 2, 8, 10, 4, 6, 12, 14), (1, 3, 9, 11, 5, 7, 13, 15)
-    a, b = (builder.fadd(*_lanes(builder, four[n], four[n + 1], pairs)) for n in (0, 2))
-    return builder.fadd(*halves(builder, builder.fadd(*_lanes(builder, a, b, pairs))))
+    a, b = (builder.fadd(*shuffled(builder, four[n], four[n + 1], pairs)) for n in (0, 2))
+    return builder.fadd(*halves(builder, builder.fadd(*shuffled(builder, a, b, pairs))))
 
 
 def halves(builder: ir.IRBuilder, vector: Any) -> Sequence[Any]:
     """Return the lower and the upper half of a vector."""
     half = vector.type.count // 2
-    return _lanes(builder, vector, vector, (range(half), range(half, 2 * half)))
+    return shuffled(builder, vector, vector, (range(half), range(half, 2 * half)))
 
 
-def _lanes(builder: ir.IRBuilder, a: Any, b: Any, lanes: Sequence[Sequence[int]]) -> Sequence[Any]:
+def shuffled(builder: ir.IRBuilder, a: Any, b: Any, lanes: Sequence[Sequence[int]]) -> Sequence[Any]:
     """Return vectors of the given lanes of two vectors, where the lanes of `b` are numbered after those of `a`."""
     kinds = [ir.VectorType(_INDEX, len(each)) for each in lanes]
     return [
