@@ -16,7 +16,7 @@ from torch import Tensor
 
 from models.kernels.compiled import compiled, inlined, part
 from models.kernels.exponentials import exponentials
-from models.kernels.floats import KEYS, QUERIES, mix_and_fetch, mix_several, score_and_fetch
+from models.kernels.floats import KEYS, QUERIES, mix_and_fetch, mix_several, score_and_fetch, score_several
 from models.kernels.reductions import largest, total
 from models.kernels.turned import TURNED, score_turned, turn
 from models.kernels.views import tail
@@ -26,6 +26,8 @@ HIDDEN: Final = -1e30
 
 ALL_SEEN: Final[NDArray[np.float32]] = np.empty((0, 0), np.float32)
 """Passed in place of a mask if every key is visible."""
+_WORTH_TURNING: Final = 16
+"""From so many queries on, keys are turned first, which takes as long as to score them for a few; a beam has fewer."""
 _IN_PLACE: Final = np.empty((0, 0), np.int64)
 
 
@@ -69,30 +71,34 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
     """
     batch, count, heads, width = result.shape
     several = count // QUERIES * QUERIES if first >= length else 0
-    more = TURNED if several else KEYS
+    turning = several >= _WORTH_TURNING
+    more = TURNED if turning else KEYS
     room = length + more
-    turned = np.empty(room * width if several else 0, np.float32)
+    turned = np.empty(room * width if turning else 0, np.float32)
     weights, shares = np.empty(QUERIES * room, np.float32), np.empty(QUERIES, np.float32)
     scale = np.float32(width**-0.5)
     seen, key_at, value_at = np.empty(length, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     for b in range(batch):
         visible = _see(hidden, b, length, seen)
-        for s in range(visible):
-            column = columns[b, seen[s]] if columns.size else b
-            key_at[s] = column * to_key[0] + seen[s] * to_key[2]
-            value_at[s] = column * to_value[0] + seen[s] * to_value[2]
-        for s in range(visible, visible + more):  # scored with the others, but not used
-            key_at[s], value_at[s] = key_at[visible - 1], value_at[visible - 1]
+        _locate(columns, b, seen, visible, to_key, key_at)
+        _locate(columns, b, seen, visible, to_value, value_at)
+        go_on(key_at, visible, more)
+        go_on(value_at, visible, more)
         for h in range(heads):
             own_keys, own_values = tail(keys, h * to_key[1]), tail(values, h * to_value[1])
             next_keys = tail(keys, min(h + 1, heads - 1) * to_key[1])
             own_queries = tail(queries, b * to_query[0] + h * to_query[1])
             own_mixed, wide = tail(result, (b * count * heads + h) * width), heads * width
-            if several:
+            if turning:
                 turn(own_keys, key_at, visible, width, turned)
             for n in range(0, several, QUERIES):
                 own = tail(own_queries, n * to_query[2])
-                score_turned(own, to_query[2], turned, visible, width, weights, room)
+                if turning:
+                    score_turned(own, to_query[2], turned, visible, width, weights, room)
+                else:
+                    score_several(
+                        own, to_query[2], own_keys, key_at, visible, width, weights, room, own_values, value_at
+                    )
                 for q in range(QUERIES):
                     shares[q] = softmax_numerators(tail(weights, q * room), visible, scale)
                 to = tail(own_mixed, n * wide)
@@ -123,8 +129,16 @@ def _see(hidden, b, length, seen):
 
 
 @inlined
+def _locate(columns, b, seen, visible, strides, at):
+    """Find the offsets of the keys, or values, that a row sees."""
+    for s in range(visible):
+        column = columns[b, seen[s]] if columns.size else b
+        at[s] = column * strides[0] + seen[s] * strides[2]
+
+
+@inlined
 def go_on(at, count, more):
-    """Repeat the last key beyond the end: several are scored at once."""
+    """Repeat the last key beyond the end: several are scored at once, but only the first `count` are used."""
     for s in range(count, count + more if count else 0):
         at[s] = at[count - 1]
 

@@ -55,7 +55,7 @@ def _score(_typing: object, query: Any, keys: Any, at: Any, count: Any, width: A
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         (q, k, where, to), (number, wide) = given(context, builder, signature, arguments, (0, 1, 2, 5), (3, 4))
-        _build_scores(builder, q, (k, where, number, wide), to)
+        _build_scores(builder, [q], (k, where, number, wide), [to])
         return context.get_dummy_value()
 
     return types.void(query, keys, at, count, width, scores), generate
@@ -69,10 +69,36 @@ def _score_and_fetch(
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         arrays, (number, wide) = given(context, builder, signature, arguments, (0, 1, 2, 5, 6, 7), (3, 4))
         q, k, where, to, *following = arrays
-        _build_scores(builder, q, (k, where, number, wide), to, following)
+        _build_scores(builder, [q], (k, where, number, wide), [to], following)
         return context.get_dummy_value()
 
     return types.void(query, keys, at, count, width, scores, coming, to_come), generate
+
+
+def _score_several(
+    _typing: object,
+    queries: Any,
+    to_query: Any,
+    keys: Any,
+    at: Any,
+    count: Any,
+    width: Any,
+    scores: Any,
+    to_scores: Any,
+    coming: Any,
+    to_come: Any,
+) -> Any:
+    """The same for `QUERIES` queries, `to_query` apart, with scores `to_scores` apart: each key is read once."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        arrays, numbers = given(context, builder, signature, arguments, (0, 2, 3, 6, 8, 9), (1, 4, 5, 7))
+        (q, k, where, to, *following), (to_next, number, wide, to_other) = arrays, numbers
+        rows, sums = _every(builder, q, to_next), _every(builder, to, to_other)
+        _build_scores(builder, rows, (k, where, number, wide), sums, following)
+        return context.get_dummy_value()
+
+    kinds = queries, to_query, keys, at, count, width, scores, to_scores, coming, to_come
+    return types.void(*kinds), generate
 
 
 def _mix(_typing: object, weights: Any, share: Any, values: Any, at: Any, count: Any, width: Any, result: Any) -> Any:
@@ -159,6 +185,7 @@ def _halve(_typing: object, numbers: Any, count: Any, result: Any) -> Any:
 
 score: Final[Any] = intrinsic(_score)
 score_and_fetch: Final[Any] = intrinsic(_score_and_fetch)
+score_several: Final[Any] = intrinsic(_score_several)
 mix: Final[Any] = intrinsic(_mix)
 mix_and_fetch: Final[Any] = intrinsic(_mix_and_fetch)
 mix_several: Final[Any] = intrinsic(_mix_several)
@@ -170,31 +197,36 @@ def _every(builder: ir.IRBuilder, first: Any, distance: Any) -> list[Any]:
     return [builder.gep(first, [builder.mul(distance, constant(n))]) for n in range(QUERIES)]
 
 
-def _build_scores(builder: ir.IRBuilder, query: Any, known: Any, scores: Any, following: Sequence[Any] = ()) -> None:
-    """Build the scores of a query with each key; the order of a sum does not depend on how many are computed."""
+def _build_scores(
+    builder: ir.IRBuilder, queries: Sequence[Any], known: Any, scores: Sequence[Any], following: Sequence[Any] = ()
+) -> None:
+    """Build the scores of each query with each key; the order of a sum does not depend on how many are computed."""
     keys, at, count, width = known
     whole = whole_vectors(builder, width)
-    totals = [cgutils.alloca_once(builder, VECTOR) for _ in range(KEYS)]
+    totals = [[cgutils.alloca_once(builder, VECTOR) for _ in range(KEYS)] for _ in queries]
     with loop(builder, constant(0), count, KEYS) as s:
         places = _places(builder, at, s)
         to_come = _places(builder, following[1], s) if following else []
-        for total in totals:
+        for total in chain(*totals):
             builder.store(zero(), total)
         with loop(builder, constant(0), whole, LANES) as i:
-            own = load(builder, query, i)
+            own = [load(builder, query, i) for query in queries]
             for place in to_come:
                 fetch(builder, builder.gep(following[0], [builder.add(place, i)]))
-            for total, place in zip(totals, places, strict=True):
+            for n, place in enumerate(places):
                 other = load(builder, keys, builder.add(place, i))
-                builder.store(fma(builder, own, other, builder.load(total)), total)
-        sums = summed(builder, [builder.load(total) for total in totals])
-        builder.store(sums, pointer_to(builder, scores, s, sums.type), align=4)
+                for query, row in zip(own, totals, strict=True):
+                    builder.store(fma(builder, query, other, builder.load(row[n])), row[n])
+        for row, to in zip(totals, scores, strict=True):
+            sums = summed(builder, [builder.load(total) for total in row])
+            builder.store(sums, pointer_to(builder, to, s, sums.type), align=4)
         with loop(builder, whole, width, 1) as i:
             for n, place in enumerate(places):
-                other, sum_ = load(builder, keys, builder.add(place, i), FLOAT), builder.add(s, constant(n))
-                total = builder.gep(scores, [sum_])
-                own = builder.load(builder.gep(query, [i]))
-                builder.store(fma(builder, own, other, builder.load(total)), total)
+                other = load(builder, keys, builder.add(place, i), FLOAT)
+                for query, to in zip(queries, scores, strict=True):
+                    sum_ = builder.gep(to, [builder.add(s, constant(n))])
+                    own = builder.load(builder.gep(query, [i]))
+                    builder.store(fma(builder, own, other, builder.load(sum_)), sum_)
 
 
 def _places(builder: ir.IRBuilder, at: Any, first: Any) -> list[Any]:

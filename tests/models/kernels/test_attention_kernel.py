@@ -24,7 +24,7 @@ def visible(batch: int, keys: int) -> Tensor:
     return mask
 
 
-@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (1, 13), (4, 7), (9, 33)])
+@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (1, 13), (4, 7), (9, 33), (18, 33)])
 def test_it_is_scaled_dot_product_attention(queries: int, keys: int) -> None:
     """The kernel computes what torch does, with any mask, and for queries that each see one key more."""
     q, k, v = tensors(5, queries, keys)
@@ -36,7 +36,7 @@ def test_it_is_scaled_dot_product_attention(queries: int, keys: int) -> None:
     assert torch.allclose(causal.transpose(1, 2), F.scaled_dot_product_attention(q, k, v, seen), atol=2e-6)
 
 
-@pytest.mark.parametrize("queries", [1, 6])
+@pytest.mark.parametrize("queries", [1, 6, 18])
 def test_a_row_depends_on_nothing_else_in_its_batch(queries: int) -> None:
     """A row alone, without padding and hidden keys, gives the same numbers to the bit."""
     q, k, v = tensors(8, queries, 29)
@@ -48,16 +48,17 @@ def test_a_row_depends_on_nothing_else_in_its_batch(queries: int) -> None:
         assert torch.equal(alone, together[row : row + 1])
 
 
+@pytest.mark.parametrize("queries", [11, 27])
 @pytest.mark.parametrize("width", [8, 20, 64])
-def test_a_query_depends_on_no_other(width: int) -> None:
+def test_a_query_depends_on_no_other(width: int, queries: int) -> None:
     """A query gives the same alone as among others, several of which share a pass over the keys, to the bit."""
-    q, k, v = tensors(3, 11, 29, width)
+    q, k, v = tensors(3, queries, 29, width)
     mask = additive(visible(3, 29), torch.float32)
-    alone = [attend(q[:, :, n : n + 1], k, v, mask, False) for n in range(11)]
+    alone = [attend(q[:, :, n : n + 1], k, v, mask, False) for n in range(queries)]
     assert torch.equal(torch.cat(alone, dim=1), attend(q, k, v, mask, False))
 
 
-@pytest.mark.parametrize("queries", [1, 6])
+@pytest.mark.parametrize("queries", [1, 6, 18])
 def test_keys_and_values_may_be_kept_in_half_precision(queries: int) -> None:
     """Half-precision numbers are read exactly from their bits."""
     q, k, v = tensors(3, queries, 29, 20)
