@@ -17,8 +17,6 @@ from models.network.attention import additive
 
 ROOM = 32
 """Words by which a cache grows: fewer copies than growing one by one, less waste than the maximum length."""
-_WORTH_CROPPING = 0.75
-"""What is kept is cropped once less than this part of it is seen: cropping copies all of it."""
 MASK = ".mask"
 """Suffix of the name of every mask in `State.fixed`."""
 KEYS, VALUES = ".keys", ".values"
@@ -156,7 +154,7 @@ class State:
 
         On a CPU, where most stay in place (`models.search.running.staying`), only the others are moved.
         """
-        lengths = self.lengths(sentences, _WORTH_CROPPING)
+        lengths = self.lengths(sentences)
         for name, length in lengths.items():
             self.fixed[name] = cropped(name, self.fixed[name], length)
         moves = _moves(sentences)
@@ -230,11 +228,11 @@ class State:
         index = first + self.columns[:, : self.position].T
         return cache.flatten(-3, -2).index_select(-2, index.flatten()).unflatten(-2, index.shape)
 
-    def lengths(self, sentences: Tensor, part: float = 1) -> dict[str, int]:
-        """Return the lengths to which tensors can be cropped for these sentences, if less than a `part` is left."""
+    def lengths(self, sentences: Tensor) -> dict[str, int]:
+        """Return the lengths to which tensors can be cropped for these sentences, if only others needed more."""
         masks = hidden_by(self.fixed)
         needed = {name: self._needed(name, sentences) for name in dict.fromkeys(masks.values())}
-        return {name: needed[mask] for name, mask in masks.items() if needed[mask] < part * self.fixed[mask].size(-1)}
+        return {name: needed[mask] for name, mask in masks.items() if needed[mask] < self.fixed[mask].size(-1)}
 
     def _needed(self, name: str, sentences: Tensor) -> int:
         """Return the length up to which a mask lets any of these sentences see something, at least 1."""
