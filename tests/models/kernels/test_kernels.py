@@ -130,6 +130,32 @@ def test_few_rows_are_fed_forward_as_many_are(activation: Activation) -> None:
 
 @needs_int8
 @torch.inference_mode()
+def test_large_layers_feed_few_rows_forward_as_many() -> None:
+    """A layer whose weights do not stay in the cache takes more rows at once: more than fit and few give the same."""
+    torch.manual_seed(1)
+    fed, x = ready(FeedForward(704, 1500, "gelu")), torch.randn(300, 704)
+    together = fed(x)
+    assert torch.equal(torch.cat([fed(x[:1]), fed(x[1:250]), fed(x[250:])]), together)
+
+
+@needs_int8
+@torch.inference_mode()
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_many_sentences_attend_to_themselves_as_one_does(order: Norm) -> None:
+    """More sentences than are computed together, and one with more words than that, give what each gives alone."""
+    attention, residual = ready(Attention(WIDTH, 5)), ready(Residual(WIDTH, order, 0))
+    lengths = torch.tensor([300, 1, 0, *range(20, 60), 280])
+    mask = (torch.arange(300) < lengths[:, None])[:, None, None]
+    x = rows(len(lengths), 300)
+    together = residual(x, attention.over_itself(mask))
+    for n, length in enumerate(lengths.tolist()):
+        alone = residual(x[n : n + 1, :length], attention.over_itself(mask[n : n + 1, ..., :length]))
+        assert torch.equal(together[n, :length], alone[0])
+        assert not together[n, length:].any()
+
+
+@needs_int8
+@torch.inference_mode()
 @pytest.mark.parametrize("kind", [Gate, JoinedGate])
 def test_a_gate_opens_for_few_rows_as_for_many(kind: type[nn.Module]) -> None:
     """A few rows give the same as many, to the bit, and what layers and torch's sigmoid give, even at 0 and 1."""
