@@ -11,6 +11,20 @@ _VALUE: Final = "= (?: [A-Za-z0-9_/] | [.:-]++ (?=[A-Za-z0-9_/]) )++"
 _GLUED: Final = "(?:a|an|and|as|at|by|en|for|from|in|is|of|on|or|the|to|was|with) [A-Z]"
 """Two words that lack a space: theTale"""
 _HEX: Final = "[0-9A-Fa-f]"
+_MEDIA: Final = r"""(?:application|audio|font|image|message|multipart|text|video) / (?:
+      (?:x-|vnd\.) [a-z0-9]++ (?:[.+-][a-z0-9]++)*+ | (?: [a-z0-9-]{1,20}? \+ )?+ (?:gzip|html|json|xml|zip)
+    | avif|bmp|calendar|css|csv|ecmascript|event-stream|flac|form-data|gif|javascript|jpe?g|markdown|mixed|mp[34]|mpeg
+    | octet-stream|ogg|pdf|plain|png|rtf|tiff|[ot]tf|wasm|wav|web[mp]|woff2?|yaml )
+    (?![A-Za-z0-9/+]) (?: ; [ ]?+ (?:boundary|charset|version) = [A-Za-z0-9]++ (?:[._-][A-Za-z0-9]++)*+ )?+"""
+"""Types of RFC 6838 that are known, as `text/binary` and `image/sound` are words."""
+_HEADER: Final = r"""(?: Accept-(?:Charset|Encoding|Language|Ranges) | Access-Control(?:-[A-Z][a-z]++)++ | Cache-Control
+    | Content-(?:Disposition|Encoding|Language|Length|Location|Range|Security-Policy|Type) | Idempotency-Key
+    | If-(?:Match|Modified-Since|None-Match|Range|Unmodified-Since) | Last-(?:Event-ID|Modified) | Retry-After
+    | Set-Cookie | Strict-Transport-Security | Transfer-Encoding | User-Agent | WWW-Authenticate
+    | X(?:-[A-Z][A-Za-z]++){2,4}+ ) (?![A-Za-z0-9-])"""
+"""Fields of HTTP that are no usual words: RFC 9110 and its neighbours."""
+_LOCALE: Final = r"""(?:ar|cs|da|de|el|en|es|fa|fi|fr|he|hi|hu|id|it|ja|ko|nb|nl|pl|pt|ro|ru|sv|th|tr|uk|vi|zh)
+    [-_][A-Z]{2} (?![A-Za-z0-9_-])"""
 IDENTIFIER: Final = rf"""
     (?<![A-Za-z0-9_.+\#&$-]) (?=[A-Za-z0-9.:$-]) (?! [A-Za-z][a-z]*+ [\s,] (?!\+) ) (?:   # quickly past words
         (?: [A-Za-z]{{1,12}}+ \+\+ | [CFJQ] \# ) (?![A-Za-z0-9+\#])                         # C++ C#
@@ -31,6 +45,9 @@ IDENTIFIER: Final = rf"""
       | (?: (?!{_GLUED}) [a-z]{{1,10}}+[A-Z][A-Za-z0-9]*+                                  # macOS
           | [A-Z][a-z]++[A-Z]{{2}}[A-Za-z]*+                                               # PostgreSQL
           | [A-Z]{{2,8}}+[a-z]++[A-Z][A-Za-z]*+ ) (?![A-Za-z0-9])                          # XMLHttpRequest
+      | (?<!/) {_MEDIA} | [0-9]{{1,5}}+ /(?:sctp|tcp|udp) (?![A-Za-z0-9/])                 # text/html 53/udp
+      | (?:md5|sha[0-9]{{1,3}}+) : {_HEX}{{6,128}}+ (?![A-Za-z0-9])                        # sha256:9f86d081
+      | {_HEADER} | {_LOCALE} | USB-[ABC] (?![A-Za-z0-9-])                                 # Content-Type en-US USB-C
       | [A-Z]{{1,4}}+ & [A-Z]{{1,4}}+ (?![A-Za-z0-9&;])                                    # AT&T
       | (?: (?:Alt|Cmd|Command|Control|Ctrl|Meta|Option|Shift|Super|Win) (?:[+-]|[ ]\+[ ]) ){{1,3}}+
         (?: [A-Za-z0-9] | F[0-9]{{1,2}}+ ) (?![A-Za-z0-9+])                                # Ctrl+C
@@ -44,8 +61,9 @@ IDENTIFIER: Final = rf"""
 """
 """For a verbose expression of ASCII; takes a time that is linear in the text's length."""
 _HINT: Final = re.compile(
-    r"[A-Za-z][0-9+#&]|[a-z][A-Z]|[A-Z]-[0-9]|[A-Z0-9_]=|[0-9]\.[0-9]++\.|[0-9][a-f]|[:-][0-9A-Fa-f]{2,4}[:-]|::"
-    r"|--[a-z]|(?<![A-Za-z0-9])\.[A-Za-z]|\$[A-Z_]|[^\x00-\x7f]-|[a-z](?: \+ |-)(?:[A-Za-z0-9](?![A-Za-z0-9])|F[0-9])",
+    r"[A-Za-z][0-9+#&]|[a-z][A-Z]|[A-Z]-[0-9]|[A-Za-z][-_][A-Z]|[enot]/[a-z]|[0-9]/[stu]|[A-Z0-9_]=|[0-9]\.[0-9]++\."
+    r"|[0-9][a-f]|[:-][0-9A-Fa-f]{2,4}[:-]|::|--[a-z]|(?<![A-Za-z0-9])\.[A-Za-z]|\$[A-Z_]|[^\x00-\x7f]-"
+    r"|[a-z](?: \+ |-)(?:[A-Za-z0-9](?![A-Za-z0-9])|F[0-9])",
     re.ASCII,
 )
 

@@ -27,6 +27,10 @@ def _found(text: str) -> list[str]:
         *("--dry-run", "--max-length=80", "--lang=ja", "--config-file=/etc/a.conf"),
         *("Ctrl+C", "Ctrl-C", "Ctrl + Shift + T", "Alt+F4", "Cmd-Q"),
         *("$HOME", "$PATH_2", "FOO=bar", "LANG=C.UTF-8"),
+        *("application/json", "text/html", "image/svg+xml", "application/vnd.ms-excel", "text/plain; charset=utf-8"),
+        *("8080/tcp", "53/udp", "sha256:9f86d081884c7d65", "md5:abc123"),
+        *("Content-Type", "Accept-Language", "X-Forwarded-For", "Access-Control-Allow-Origin", "WWW-Authenticate"),
+        *("en-US", "ja_JP", "USB-C"),
     ],
 )
 @pytest.mark.parametrize(
@@ -63,6 +67,29 @@ def test_options_of_one_letter_are_found_beside_letters_that_no_dash_is_beside()
         *("he said--and left", "he said -- and left", "a-b", "-5", "pre-1945"),
         *("'a'--and left", 'The "Tale"--a long one--is', "eyes) --a kind of", '"a," --the first', '"--and then"'),
         *("US$5", "$5", "$ A", "a = b", "E=mc"),
+        *(
+            "text/binary mode",
+            "image/sound",
+            "and/or",
+            "audio/video files",
+            "his/her",
+            "10/20",
+            "TCP/IP",
+            "1/tie",
+            "v/text",
+        ),
+        *(
+            "Content-Rich",
+            "X-ray",
+            "X-Men",
+            "Go-Daigo",
+            "ex-PM",
+            "co-OP",
+            "USB-stick",
+            "ATS-P",
+            "CD-ROM",
+            "Azuchi-Momoyama",
+        ),
         *("Ctrl", "the Alt key", "Control - I think", "Shift-work", "Option A", "10 MB", "24/7", "defaced", "1234567"),
     ],
 )
@@ -76,6 +103,18 @@ def test_words_and_numbers_are_read(text: str) -> None:
     [
         *("C+", "a", "A", "aB", "1.", "1.1.1.", "--a", "--a-", "a:", "1:", "::", "$A", "A=", "A=.", ".", "ab", "a1"),
         *("A-", "v1.", "A&", "00:", "1a2b3c4-", "--a=.:-", "A_", "0a", "Ab", "AAa", "Alt-", "Alt + "),
+        *(
+            "text/",
+            "text/a+",
+            "text/x-a.",
+            "text/a",
+            "X-Aa",
+            "sha1:",
+            "1/",
+            "Access-Control",
+            "Access-Control-Aa",
+            "en-",
+        ),
     ],
 )
 def test_long_texts_take_a_time_that_is_linear_in_their_length(piece: str) -> None:
