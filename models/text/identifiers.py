@@ -10,6 +10,8 @@ from typing import Final
 _VALUE: Final = "= (?: [A-Za-z0-9_/] | [.:-]++ (?=[A-Za-z0-9_/]) )++"
 _GLUED: Final = "(?:a|an|and|as|at|by|en|for|from|in|is|of|on|or|the|to|was|with) [A-Z]"
 """Two words that lack a space: theTale"""
+_UNIT: Final = "(?: [hkm]?(?:Ah?|B|Hz|J|L|Pa|V|Wh?) | dBm? ) (?![A-Za-z0-9])"
+"""Part of a number to models: read as another word, 500 kB became 日本百貨。 kB"""
 _HEX: Final = "[0-9A-Fa-f]"
 _MEDIA: Final = r"""(?:application|audio|font|image|message|multipart|text|video) / (?:
       (?:x-|vnd\.) [a-z0-9]++ (?:[.+-][a-z0-9]++)*+ | (?: [a-z0-9-]{1,20}? \+ )?+ (?:gzip|html|json|xml|zip)
@@ -42,7 +44,7 @@ IDENTIFIER: Final = rf"""
       | (?=[0-9]*+[a-f]) (?=[a-f]*+[0-9]) [0-9a-f]{{7,64}}+ (?![A-Za-z0-9])                # of a commit
       | (?: [A-Z]{{2,6}}+-[0-9]{{1,6}}+ | [A-Z]{{2,3}}+[a-z]{{1,8}}+[0-9]{{1,4}}+          # UTF-8 IPv4 K8s
           | [A-Z][0-9]{{1,4}}+[a-z] ) (?! [A-Za-z0-9-] | [.,][0-9] )
-      | (?: (?!{_GLUED}) [a-z]{{1,10}}+[A-Z][A-Za-z0-9]*+                                  # macOS
+      | (?: (?!{_GLUED}|{_UNIT}) [a-z]{{1,10}}+[A-Z][A-Za-z0-9]*+                                  # macOS
           | [A-Z][a-z]++[A-Z]{{2}}[A-Za-z]*+                                               # PostgreSQL
           | [A-Z]{{2,8}}+[a-z]++[A-Z][A-Za-z]*+ ) (?![A-Za-z0-9])                          # XMLHttpRequest
       | (?<!/) {_MEDIA} | [0-9]{{1,5}}+ /(?:sctp|tcp|udp) (?![A-Za-z0-9/])                 # text/html 53/udp

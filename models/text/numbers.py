@@ -16,6 +16,7 @@ from typing import Final
 from models.text.clock_times import english_clock_times, japanese_clock_times
 from models.text.glossary import Term
 from models.text.spacing import gap_of, primary
+from models.text.units import RARE, USUAL, has_names, said_with_unit, with_unit
 from models.text.weekdays import UNREAD, english_weekdays, japanese_weekdays
 from models.text.words import MYRIADS
 
@@ -30,10 +31,6 @@ _LARGE: Final = {
 """Numbers that other languages have other words for."""
 _YEN: Final = {"ja": "円", "en": r"[ ]yen \b"}
 """Part of the number, as models leave it out beside a word that stands for one."""
-_UNIT: Final = (
-    r"(?: [cdkm]?m | [km]?g | [dkm]?[lL] | cc | ha | k?W | k?V | [kMG]?Hz | [kKMGT]B | kcal | hPa ) (?![A-Za-z0-9])"
-)
-"""A unit that is written without a space: no word ends between the number and it."""
 _OF_DAY: Final = r"(?: T [0-9]{2}:[0-9]{2} (?: :[0-9]{2} (?:[.][0-9]++)?+ )?+ (?: Z | [+-][0-9]{2}:[0-9]{2} )?+ )?+"
 """The time in 2024-05-31T10:00:00Z, as programs write it."""
 _MINUS: Final = rf"""
@@ -95,7 +92,7 @@ class Numbers:
                         | (?= [0-9A-Za-z]{{7}} ) [0-9]++ [A-Za-z]++ [0-9] [0-9A-Za-z]*+ )              # 9f86d08
                   | (?P<time> {_DIGIT}{{1,3}} [:：] {_DIGIT}{{1,3}} )                                  # 12:30, and 3:2
                   | (?P<minus> {_MINUS} )?+ (?: (?P<large> {large} ) | (?P<amount> {_AMOUNT} ) )
-                      (?: (?P<yen> {yen} ) | (?P<unit> {_UNIT} ) )?+ )
+                      (?: (?P<yen> {yen} ) | (?P<unit> {USUAL} ) | (?P<rare> {RARE} ) )?+ )
                 (?! [,，.．]?+ {_DIGIT} | [A-Za-z千천{MYRIADS}] | [ -] (?i:thousand|million|billion|trillion)\b )
                 """,
                 re.VERBOSE | re.ASCII,
@@ -110,7 +107,7 @@ class Numbers:
         yield from dates
         text = reduce(lambda rest, date: rest.replace(date.source, "\n"), dates, text)
         for found in self.pattern.finditer(text):
-            number = unicodedata.normalize("NFKC", found[0])
+            number = _normalized(found[0])
             if found["code"]:
                 yield Term(found[0], number)
             elif found["time"]:
@@ -119,30 +116,40 @@ class Numbers:
                 if len(number) <= _MOST_SAID and (value := _value(number)):
                     said = self._said(value)
                     yield self._term(found, said[0], said[1:])
-            elif self._may_be_wrong(amount := unicodedata.normalize("NFKC", found["amount"])) or found["minus"]:
-                digits = amount.replace(",", "")
-                is_whole = digits.isdigit() and not digits.startswith("0") and len(digits) <= _MOST_SAID
-                others = self._said(int(digits)) if is_whole else ()
-                is_round = self.target == "ja" and is_whole and amount.endswith(",000") and len(digits) > len("9000")
-                yield self._term(found, others[0] if is_round else amount, others)
+            elif found["minus"] or found["rare"] or self._may_be_wrong(_normalized(found["amount"])):
+                yield self._of_amount(found, _normalized(found["amount"]))
 
     def _may_be_wrong(self, amount: str) -> bool:
         return len(amount) > (self.most_digits if amount.isdigit() else _MOST_DIGITS)
 
+    def _of_amount(self, found: re.Match[str], amount: str) -> Term:
+        digits = amount.replace(",", "")
+        is_whole = digits.isdigit() and not digits.startswith("0") and len(digits) <= _MOST_SAID
+        others = self._said(int(digits)) if is_whole else ()
+        is_round = self.target == "ja" and is_whole and amount.endswith(",000") and len(digits) > len("9000")
+        return self._term(found, others[0] if is_round else amount, others)
+
     def _term(self, found: re.Match[str], number: str, others: tuple[str, ...]) -> Term:
-        """Return a number with its unit; a translation may have any other word for the unit."""
-        unit = f"{gap_of(self.target)}{found['unit']}" if found["unit"] else ""
-        if found["yen"]:
-            unit = {"ja": "円", "en": " yen"}[self.target]
-        elif currency := found.groupdict().get("currency"):  # only English has it before the number
-            unit = _CURRENCIES[currency[-1]]
-        if unit:
-            number, others = f"{number}{unit}", (*others, number)
+        """Return a number with its unit."""
+        number, others = self._with_unit(found, number, others)
         if not found["minus"]:
             return Term(found[0], number, others)
         signs = ("-", "- ", "−", *_BELOW_ZERO.get(self.target, ()))
         negative = [f"{sign}{each}" for each in (number, *others) for sign in signs]
         return Term(found[0], negative[0], tuple(negative[1:]))
+
+    def _with_unit(self, found: re.Match[str], number: str, others: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        """Return a number with its unit, and what else is right; of some units, any other word is."""
+        if rare := _normalized(found["rare"] or "").strip():
+            forms = dict.fromkeys((number, *others, *(_WORDS.get(number, ()) if self.target == "en" else ())))
+            said = (*said_with_unit(forms, rare, self.target), *(() if has_names(self.target) else forms))
+            return with_unit(number, rare, gap_of(self.target)), said
+        unit = f"{gap_of(self.target)}{found['unit']}" if found["unit"] else ""
+        if found["yen"]:
+            unit = {"ja": "円", "en": " yen"}[self.target]
+        elif currency := found.groupdict().get("currency"):  # only English has it before the number
+            unit = _CURRENCIES[currency[-1]]
+        return (f"{number}{unit}", (*others, number)) if unit else (number, others)
 
     def _said(self, value: int) -> tuple[str, ...]:
         """Return how a language may write a whole number."""
@@ -169,6 +176,10 @@ class Numbers:
             else:
                 yield f"{hour}:{minutes:02}"
         yield number.replace(":", "対" if self.target == "ja" else " to ")
+
+
+def _normalized(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
 
 
 def _value(number: str) -> int | None:

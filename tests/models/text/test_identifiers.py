@@ -90,7 +90,21 @@ def test_options_of_one_letter_are_found_beside_letters_that_no_dash_is_beside()
             "CD-ROM",
             "Azuchi-Momoyama",
         ),
-        *("Ctrl", "the Alt key", "Control - I think", "Shift-work", "Option A", "10 MB", "24/7", "defaced", "1234567"),
+        *(
+            "Ctrl",
+            "the Alt key",
+            "Control - I think",
+            "Shift-work",
+            "Option A",
+            "10 MB",
+            "5 kB",
+            "10kHz",
+            "3 dB",
+            "20mA",
+            "24/7",
+            "defaced",
+            "1234567",
+        ),
     ],
 )
 def test_words_and_numbers_are_read(text: str) -> None:

@@ -39,6 +39,7 @@ def terms(source: str, target: str, text: str) -> list[Term]:
         ("12人、A-502、5km、802.11ax、.304、数十万、一〇〇人、12h30m、4x4", []),
         ("2024-05-31T10:00:00Zと2024-05-31T19:00+09:00", ["2024-05-31T10:00:00Z", "2024-05-31T19:00+09:00"]),
         ("コミット9f86d081884cで、1920x1080の", ["9f86d081884c", "1920x1080"]),
+        ("10ms、16 GB、5V、4Kの2.4GHz、10µs、100MB/s", ["10 ms", "16 GB", "5V", "4K", "2.4 GHz", "10 μs", "100 MB/s"]),
     ],
 )
 def test_numbers_of_japanese(text: str, targets: list[str]) -> None:
@@ -58,6 +59,8 @@ def test_numbers_of_japanese(text: str, targets: list[str]) -> None:
         ("-5 °C, −0.5 percent, -3,456 yen", ["-5", "-0.5", "-3,456円"]),
         ("5 -8%, (?-867), A-5%, 1%-2%, -37 minutes, non-5%", []),
         ("0 million, $0.0 billion", []),
+        ("10 ms, 16GB, 5 V at 2.4 GHz, 1,500 rpm", ["10ms", "16GB", "5V", "2.4GHz", "1,500rpm"]),
+        ("class 5 A, 12 m, 3 km, 20 kg, 10 mst, 10MBs", []),
         ("the 1990s, the 100th, 12 of 99, May 11, 1869", []),  # of the year, Japanese makes 明治2年 or 1869年
     ],
 )
@@ -161,3 +164,28 @@ def test_what_is_a_term_or_a_word_already_is_no_number() -> None:
     found = with_terms(spelt, glossary, Script.of("ja"), Numbers.of("ja", "en"))
     assert [term.target for term in found.terms] == ["since 500", "ISBN 4473032450", "1200 yen"]
     assert with_terms(spelt, NO_TERMS, None, None) is spelt
+
+
+@pytest.mark.parametrize(
+    ("languages", "text", "right", "wrong"),
+    [
+        (
+            "ja en",
+            "10ms",
+            ["10 ms", "10ms", "a 10-ms delay", "10 milliseconds", "ten milliseconds"],
+            ["10 m", "10 meters", "10"],
+        ),
+        ("ja en", "500kW", ["500 kW", "500 kilowatts", "500-kilowatt"], ["500 kg", "500 K", "500 kw", "1,500 kW"]),
+        ("ja en", "2.4mm", ["2.4 millimetres"], ["2.4 m"]),
+        ("en ja", "16 GB", ["16GBの", "16 GB", "16ギガバイト"], ["16B", "16ギガ", "6GB", "16"]),
+        ("en ja", "500 kcal", ["500キロカロリー", "500カロリー"], ["500キロ", "500km"]),
+        ("en ja", "1,500 rpm", ["1500回転", "1,500rpm"], ["1,500分"]),
+        ("en zh", "10 ms", ["10毫秒", "10ms"], ["毫秒"]),
+    ],
+)
+def test_units_that_models_make_others_of_are_told_apart(
+    languages: str, text: str, right: list[str], wrong: list[str]
+) -> None:
+    """What was 10 ms is not said by "10 meters"; a language whose names are not known here may have any word."""
+    (term,) = terms(*languages.split(), text)
+    assert [each for each in (*right, *wrong) if term.is_said(each)] == right

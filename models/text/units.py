@@ -1,0 +1,116 @@
+"""Units of measurement behind numbers, and how a translation may write them.
+
+Corpora of articles hardly have most of them, and models make others of these: 10kW became 10kg, and 500ms 500 meters.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+USUAL: Final = r"(?: [cdk]?m | k?g | [dk]?[lL] | cc | ha ) (?![A-Za-z0-9])"
+"""Models know these; written without a space, so no word ends between the number and them."""
+RARE: Final = r"""(?:
+      [ ]?+ (?: mm | [µμm]g | m[lL] | [nµμm]s | [kMG]?Hz | [kMGT]bit/s | [kKMG]?bps | (?: [kKMGT]B | [KMGT]iB ) (?:/s)?+
+              | [mkMG]W | k?Wh | [mkM]V | [mµμ]A | mAh | [hkM]?Pa | kJ | k?cal | dBm?
+              | [JVW] | [dp]pi | fps | px | pt | [rb]pm | pp[mb] | lx )
+    | [ADGK] ) (?![A-Za-z0-9])"""
+"""Models make others of these; letters that may be a word or stand for a name only if there is no space: 5A, 4K."""
+_PREFIXES: Final = {
+    "en": {
+        "G": "giga",
+        "K": "kilo",
+        "M": "mega",
+        "T": "tera",
+        "h": "hecto",
+        "k": "kilo",
+        "m": "milli",
+        "n": "nano",
+        "μ": "micro",
+    },
+    "ja": {
+        "G": "ギガ",
+        "K": "キロ",
+        "M": "メガ",
+        "T": "テラ",
+        "h": "ヘクト",
+        "k": "キロ",
+        "m": "ミリ",
+        "n": "ナノ",
+        "μ": "マイクロ",
+    },
+}
+_NAMES: Final = {
+    "en": {
+        "A": ["ampere"],
+        "Ah": ["ampere-hour"],
+        "B": ["byte"],
+        "Hz": ["hertz"],
+        "J": ["joule"],
+        "L": ["liter", "litre"],
+        "Pa": ["pascal"],
+        "V": ["volt"],
+        "W": ["watt"],
+        "Wh": ["watt-hour", "watt hour"],
+        "cal": ["calorie"],
+        "dB": ["decibel"],
+        "fps": ["frames per second"],
+        "g": ["gram"],
+        "kcal": ["kilocalorie", "calorie"],
+        "l": ["liter", "litre"],
+        "m": ["meter", "metre"],
+        "pt": ["point"],
+        "px": ["pixel"],
+        "rpm": ["revolutions per minute"],
+        "s": ["second"],
+    },
+    "ja": {
+        "A": ["アンペア"],
+        "Ah": ["アンペア時"],
+        "B": ["バイト"],
+        "Hz": ["ヘルツ"],
+        "J": ["ジュール"],
+        "L": ["リットル"],
+        "Pa": ["パスカル"],
+        "V": ["ボルト"],
+        "W": ["ワット"],
+        "Wh": ["ワット時"],
+        "cal": ["カロリー"],
+        "dB": ["デシベル"],
+        "fps": ["フレーム"],
+        "g": ["グラム"],
+        "kcal": ["キロカロリー", "カロリー"],
+        "l": ["リットル"],
+        "m": ["メートル"],
+        "mm": ["ミリメートル", "ミリ"],
+        "pt": ["ポイント"],
+        "px": ["ピクセル", "画素"],
+        "rpm": ["回転"],
+        "s": ["秒"],
+    },
+}
+"""With what people call them as well."""
+_BETWEEN: Final = {"en": (" ", "", "-"), "ja": ("", " ")}
+
+
+def has_names(language: str) -> bool:
+    """Return whether it is known how a language says the units that models make others of."""
+    return language in _NAMES
+
+
+def with_unit(number: str, unit: str, gap: str) -> str:
+    """Return a number and its unit, with what separates words; 5V and 4K need no space in any language."""
+    return f"{number}{gap if len(unit) > 1 else ''}{unit}"
+
+
+def said_with_unit(numbers: Iterable[str], unit: str, language: str) -> Iterator[str]:
+    """Yield how a language may write a number, in one of these forms, and its unit."""
+    words = (unit, *_names(unit, language))
+    for number in numbers:
+        yield from (f"{number}{between}{word}" for between in _BETWEEN.get(language, ("", " ")) for word in words)
+
+
+def _names(unit: str, language: str) -> list[str]:
+    names = _NAMES.get(language, {})
+    if unit in names:
+        return names[unit]
+    prefix = _PREFIXES.get(language, {}).get(unit[0])
+    return [f"{prefix}{name}" for name in names.get(unit[1:], [])] if prefix else []
