@@ -24,6 +24,8 @@ _KILLED: Final = (
     "a process that makes batches has been killed, for want of memory perhaps: "
     "the run can go on from its last checkpoint (--resume)"
 )
+_DEATH: Final = "DataLoader worker (pid"
+"""How torch begins to say that such a process has died."""
 _AT_ONCE: Final = 4096
 """Tokens of a batch that a CPU computes at once: more take gigabytes of memory and exceed its caches."""
 
@@ -37,8 +39,8 @@ def deaths_told() -> Iterator[None]:
     """
     try:
         yield
-    except RuntimeError as error:
-        if not str(error).startswith("DataLoader worker"):
+    except Exception as error:
+        if _DEATH not in str(error):  # what it interrupts may wrap the RuntimeError, as pydantic's serializers do
             raise
         raise FeedError(_KILLED) from error
 

@@ -7,12 +7,13 @@ import signal
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from pydantic import PlainSerializer, TypeAdapter
 from torch import Tensor
 
 from models.config import data_folder, load_config
@@ -25,7 +26,7 @@ from models.training import feed
 from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model, weights_of
 from models.training.curves import Curves
 from models.training.distributed import World
-from models.training.feed import Feed, Share
+from models.training.feed import Feed, Share, deaths_told
 from models.training.run import make_tokenizer, read_corpus
 from models.training.trainer import Trainer
 from models.training.validation import mean_loss
@@ -201,6 +202,19 @@ def test_a_killed_process_that_made_batches_costs_what_a_kill_does(
         with pytest.raises(FeedError, match="--resume"):
             train(run)
     assert_same_weights(train(run, resume=True), train(whole))
+
+
+def test_a_death_is_told_wherever_it_is_noticed() -> None:
+    """Also within what reports its own errors, such as pydantic writing a config; other errors stay as they are."""
+
+    def noticed(_: Path) -> str:
+        raise RuntimeError("DataLoader worker (pid 19122) is killed by signal: Killed.")
+
+    written: TypeAdapter[Path] = TypeAdapter(Annotated[Path, PlainSerializer(noticed)])
+    with pytest.raises(FeedError, match="--resume"), deaths_told():
+        written.dump_json(Path("run"))
+    with pytest.raises(ValueError, match="another"), deaths_told():
+        raise ValueError("another")
 
 
 def test_drawn_segmentations_are_the_same_when_a_run_goes_on(make_run: MakeRun) -> None:
