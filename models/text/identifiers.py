@@ -44,7 +44,7 @@ IDENTIFIER: Final = rf"""
       | (?=[0-9]*+[a-f]) (?=[a-f]*+[0-9]) [0-9a-f]{{7,64}}+ (?![A-Za-z0-9])                # of a commit
       | (?: [A-Z]{{2,6}}+-[0-9]{{1,6}}+ | [A-Z]{{2,3}}+[a-z]{{1,8}}+[0-9]{{1,4}}+          # UTF-8 IPv4 K8s
           | [A-Z][0-9]{{1,4}}+[a-z] ) (?! [A-Za-z0-9-] | [.,][0-9] )
-      | (?: (?!{_GLUED}|{_UNIT}) [a-z]{{1,10}}+[A-Z][A-Za-z0-9]*+                                  # macOS
+      | (?: (?!{_GLUED}|{_UNIT}) [a-z]{{1,10}}+[A-Z][A-Za-z0-9]*+                          # macOS
           | [A-Z][a-z]++[A-Z]{{2}}[A-Za-z]*+                                               # PostgreSQL
           | [A-Z]{{2,8}}+[a-z]++[A-Z][A-Za-z]*+ ) (?![A-Za-z0-9])                          # XMLHttpRequest
       | (?<!/) {_MEDIA} | [0-9]{{1,5}}+ /(?:sctp|tcp|udp) (?![A-Za-z0-9/])                 # text/html 53/udp

@@ -64,10 +64,13 @@ def test_a_sentence_that_says_its_terms_by_itself_stays_as_it_is(runtime: Runtim
         ("ja-en", "負債額22億円。", "2,200,000,000 yen"),
         ("en-ja", "The total construction cost was 35 billion yen.", "350億円"),
         ("en-ja", "Call 075-771-6111.", "075-771-6111"),
+        ("ja-en", "値は500msである。", "500 ms"),
+        ("en-ja", "The value is 10kW.", "10kW"),
+        ("en-ja", "The value is 500 kB.", "500kB"),
     ],
 )
 def test_numbers_come_back(runtimes: dict[str, Runtime], pair: str, text: str, number: str) -> None:
-    """Read as they are, they became 108,5112, 22 billion yen, 35億円 and 075-7118."""
+    """Read as they are, they became 108,5112, 22 billion yen, 35億円, 075-7118, 500 meters, 10kg and 日本百貨。 kB."""
     assert number in runtimes[pair].translate([TranslationRequest(text)], Options())[0].text
 
 
