@@ -2,7 +2,6 @@
 
 import html
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -12,6 +11,7 @@ from typing import Final, NamedTuple
 from models.data.documents import decode_line, read_lines
 from models.errors import DataError
 from models.text.markup import unmarked
+from models.text.widths import composed, narrowed
 from models.text.word_edges import is_in_number, kind_of, parts, runs_on
 from models.text.word_list import WordList
 from models.text.words import ENTITY, MYRIADS, PICTURES, is_address
@@ -98,15 +98,16 @@ class Glossary:
     A term is one or several words: it is not found inside a word of letters or of katakana. In other scripts nothing
     shows where words end, so text that begins with a shorter term may be a word of its own, and the longest term is
     taken. Case is ignored if a term has no capitals. English terms are also found in the plural if the other language
-    has none. Their characters may be composed in any way, those of the texts are as in NFC.
+    has none. Their characters may be composed in any way, and of any width; those of the texts are as `composed` has
+    them.
     """
 
     def __init__(self, terms: Iterable[Term]) -> None:
         self._terms: dict[str, Term] = {}
         for term in terms:
-            self._terms.setdefault(unicodedata.normalize("NFC", term.source), term)
+            self._terms.setdefault(_looked_for(term.source), term)
         for plural in filter(None, map(_in_plural, list(self._terms.values()))):
-            self._terms.setdefault(unicodedata.normalize("NFC", plural.source), plural)
+            self._terms.setdefault(_looked_for(plural.source), plural)
         self._small = WordList(filter(_in_small_letters, self._terms))
         self._others = WordList(source for source in self._terms if not _in_small_letters(source))
 
@@ -114,6 +115,7 @@ class Glossary:
         """Yield each occurrence of a term in a text, in order and without overlaps."""
         if not self._terms:
             return
+        text = narrowed(text)
         small, at = _in_small(text), 0
         while at < len(text):
             found = self._at(text, small, at)
@@ -132,7 +134,7 @@ class Glossary:
         """
         if not self._terms:
             return ()
-        read = unicodedata.normalize("NFC", unmarked(text).text)
+        read = _looked_for(unmarked(text).text)
         sources = dict[str, None]()
         for said in dict.fromkeys((read, _PICTURES.sub("", _ENTITY.sub(_said, read)))):
             sources |= self._small.all_in(_in_small(said)) | self._others.all_in(said)
@@ -173,6 +175,10 @@ def read_pairs(path: Path) -> Iterator[tuple[int, str, str]]:
             raise DataError("is not a source and a target separated by a tab", path, number)
         if text:
             yield number, source, target
+
+
+def _looked_for(text: str) -> str:
+    return narrowed(composed(text))
 
 
 def _said(entity: re.Match[str]) -> str:

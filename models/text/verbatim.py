@@ -25,6 +25,7 @@ from models.text.normalization.normalizer import normalizer_for
 from models.text.spacing import primary
 from models.text.spelt import STAND_INS, Spelt, as_tokenized
 from models.text.weekdays import UNREAD, without_weekdays
+from models.text.widths import composed, has_wide, narrowed
 from models.text.word_edges import kind_of
 from models.text.words import ADDRESS, ENTITY, HASHTAG, PICTURES, PLACEHOLDER, beside, may_have_verbatim
 
@@ -89,6 +90,8 @@ class Spelling:
         text, edges = _with_breaks(marks)
         said = as_tokenized(_ENTITY.sub(lambda found: html.unescape(found[0]), text)).upper()
         free = [one for one in STAND_INS if one not in text and one not in said]
+        if self._case and has_wide(text):
+            text = _narrowed(text)
         reading = _Reading(self._nearest, free, edges)
         text, labels = _without_labels(text, marks.pairs) if "#" in text else (text, [])
         if may_have_verbatim(text):
@@ -100,7 +103,7 @@ class Spelling:
         text = _FACES.sub(reading.face, text)
         if not text.isascii():
             text = _PICTURES.sub(reading.pictures, text)
-        text = self.normalized(unicodedata.normalize("NFC", text))
+        text = self.normalized(composed(text))
         return Spelt(
             self._as_read(text, [stand_in for stand_in, _ in reading.replaced]),
             text,
@@ -195,6 +198,16 @@ class _Reading:
         self.left_out.append(found[0].translate({ord(said): written for said, written in self.escaped.items()}))
         joins = all(map(_runs_into, beside(found)))
         return " " if joins else ""
+
+
+def _narrowed(text: str) -> str:
+    """Return a text in half width, but for what is for programs; numbers with units are for people."""
+    pieces, end = list[str](), 0
+    for found in _VERBATIM.finditer(text):
+        if not (found[0][0].isdigit() or found[0][0] == "￥"):
+            pieces += [narrowed(text[end : found.start()]), found[0]]
+            end = found.end()
+    return "".join([*pieces, narrowed(text[end:])])
 
 
 def _with_breaks(marks: Unmarked) -> tuple[str, set[int]]:
