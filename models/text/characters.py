@@ -1,13 +1,14 @@
 """Replacement of characters that a vocabulary lacks by the nearest ones it has.
 
 Otherwise a model reads a word processor's ’ as three bytes, which it has hardly ever seen, and invents something or
-drops a word: it then translates `didn’t go` as `went`.
+drops a word: it then translates `didn’t go` as `went`, and 𠮷田, a name like 吉田, as Satsuda.
 """
 
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+import jntajis
 import sentencepiece
 
 from models.data.tokenizer import UNK
@@ -25,6 +26,7 @@ _PLAIN: Final = {
     for each in alike
 }
 """Possible replacements of a character, nearest first."""
+_SCHEMES: Final = sum(jntajis.MJShrinkSchemeCombo)
 
 
 class Nearest(dict[int, str]):
@@ -59,5 +61,14 @@ def _alike(character: str) -> Iterator[str]:
     letter = unicodedata.normalize("NFD", character)[0]
     if letter.isascii() and letter.isalpha():  # ō is o, but й is not и
         yield letter
-    if unicodedata.category(character) == "Cf" or unicodedata.name(character, "").startswith("VARIATION SELECTOR"):
+    name = unicodedata.name(character, "")
+    if unicodedata.category(character) == "Cf" or name.startswith("VARIATION SELECTOR"):
         yield ""  # soft hyphens and joiners are not read
+    if name.startswith("CJK"):
+        yield from _variants(character)
+
+
+def _variants(kanji: str) -> Iterator[str]:
+    """Return more usual forms of a kanji, as registers of people and of companies write them: 崎 for 﨑, 鴎 for 鷗."""
+    yield from jntajis.mj_shrink_candidates(kanji, _SCHEMES)
+    yield jntajis.jnta_shrink_translit(kanji, "", passthrough=True)

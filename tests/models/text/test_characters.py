@@ -43,6 +43,21 @@ def test_quotes_are_those_that_a_vocabulary_has(japanese: Nearest) -> None:
     assert japanese.of("葛\U000e0100城") == "葛城"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("山﨑氏と𠮷田氏、渡邉氏と桒原氏", "山崎氏と吉田氏、渡辺氏と桑原氏"),
+        ("森鷗外、瀨戸内海、醬油", "森鴎外、瀬戸内海、醤油"),
+        ("髙橋氏は國學院", "髙橋氏は國學院"),  # it has these
+    ],
+)
+def test_kanji_that_a_vocabulary_lacks_are_read_in_their_usual_forms(
+    japanese: Nearest, text: str, expected: str
+) -> None:
+    """Names of people and of companies have forms that texts hardly have; a model made Satsuda of 𠮷田."""
+    assert japanese.of(text) == expected
+
+
 @pytest.mark.parametrize("text", ["“源氏”を—書いた。", "ｷｮｳﾄ　１９９８", "café 髙 й ё 😀", "plain 'text'", ""])
 def test_all_else_stays(japanese: Nearest, text: str) -> None:
     """Characters stay if they have a piece, as they are or as SentencePiece normalises them, or if none is near."""
