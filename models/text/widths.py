@@ -14,8 +14,8 @@ _WIDE: Final = re.compile(
 """Other punctuation only within a word or number: at its end it may be that of the sentence."""
 _OFFSET: Final = ord("！") - ord("!")
 _NARROW: Final = {code: code - _OFFSET for code in range(ord("！"), ord("～") + 1)} | {ord("￥"): "¥"}
-_COMPATIBLE: Final = re.compile("[ｦ-ﾟ]++|[㌀-㍗㎀-㎞㎩-㏟]")
-"""Half-width katakana, and units in one character, but not ㎡: as m2 it would not be one any more."""
+_COMPATIBLE: Final = re.compile("[ｦ-ﾟ]++|[Ⅰ-Ⅻⅰ-ⅻ㌀-㍗㎀-㎞㎩-㏟]")
+"""Half-width katakana, Roman numerals, and units in one character, but not ㎡: as m2 it would not be one any more."""
 
 
 def has_wide(text: str) -> bool:
@@ -29,7 +29,7 @@ def narrowed(text: str) -> str:
 
 
 def composed(text: str) -> str:
-    """Compose a text's characters (NFC), with usual letters for half-width katakana and units in one character."""
+    """Compose a text's characters (NFC), with usual letters for half-width katakana, Roman numerals and units."""
     if text.isascii():
         return text
     return _COMPATIBLE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), unicodedata.normalize("NFC", text))

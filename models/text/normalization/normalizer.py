@@ -5,6 +5,7 @@ from typing import Final
 
 from models.text.normalization.english_dates import dates_in_full
 from models.text.normalization.english_numbers import english_in_digits
+from models.text.normalization.japanese_companies import companies_in_full
 from models.text.normalization.japanese_numbers import japanese_in_digits
 from models.text.normalization.japanese_spacing import closed_up
 from models.text.normalization.japanese_years import years_in_digits
@@ -24,7 +25,7 @@ def normalizer_for(source: str, target: str) -> Callable[[str], str]:
 
 
 def _of_japanese(text: str) -> str:
-    return japanese_in_digits(years_in_digits(closed_up(text)))
+    return companies_in_full(japanese_in_digits(years_in_digits(closed_up(text))))
 
 
 def _of_english_for_digits(text: str) -> str:

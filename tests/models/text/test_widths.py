@@ -50,9 +50,9 @@ def test_narrowing_keeps_every_place(text: str) -> None:
     assert not has_wide(narrow)
 
 
-def test_half_width_katakana_and_units_are_composed() -> None:
+def test_half_width_katakana_roman_numerals_and_units_are_composed() -> None:
     """A voiced sign is part of its kana; areas stay, as m2 would not be one any more."""
-    assert composed("ﾃﾞｰﾀは１５㎜、5㍑、20㎡、か\u3099") == "データは１５mm、5リットル、20㎡、が"
+    assert composed("ﾃﾞｰﾀⅢは１５㎜、5㍑、20㎡、か\u3099") == "データIIIは１５mm、5リットル、20㎡、が"
 
 
 @pytest.mark.parametrize(
