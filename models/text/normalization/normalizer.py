@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from models.text.normalization.circled_numbers import in_brackets
 from models.text.normalization.english_dates import dates_in_full
 from models.text.normalization.english_numbers import english_in_digits
 from models.text.normalization.japanese_companies import companies_in_full
@@ -25,7 +26,7 @@ def normalizer_for(source: str, target: str) -> Callable[[str], str]:
 
 
 def _of_japanese(text: str) -> str:
-    return companies_in_full(japanese_in_digits(years_in_digits(closed_up(text))))
+    return companies_in_full(in_brackets(japanese_in_digits(years_in_digits(closed_up(text)))))
 
 
 def _of_english_for_digits(text: str) -> str:
