@@ -15,8 +15,10 @@ from typing import Final
 
 from models.text.clock_times import english_clock_times, japanese_clock_times
 from models.text.glossary import Term
+from models.text.measures import english_measures, japanese_measures
 from models.text.spacing import gap_of, primary
-from models.text.units import RARE, USUAL, has_names, said_with_unit, with_unit
+from models.text.temperatures import english_temperatures, japanese_temperatures
+from models.text.units import RARE, SMALL, USUAL, has_names, names_of, said_with_unit, with_unit
 from models.text.weekdays import UNREAD, english_weekdays, japanese_weekdays
 from models.text.words import MYRIADS
 
@@ -43,14 +45,9 @@ _CURRENCIES: Final = {"$": "ドル", "¥": "円", "€": "ユーロ", "£": "ポ
 _TENS: Final = {"十": 1, "百": 2, "千": 3}
 _POWERS: Final = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "万": 4, "億": 8, "兆": 12}
 _THOUSANDS: Final = {1000 * digit: f"{kanji}千" for digit, kanji in enumerate(["", *"二三四五六七八九"], start=1)}
-_WORDS: Final = {"1": ("one", "a"), "100": ("one hundred", "a hundred")} | {
-    f"{digits}": (word,)
-    for digits, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2)
-}
-"""What may stand before a million."""
-_DATES: Final = {
-    ("en", "ja"): (english_clock_times, english_weekdays),
-    UNREAD: (japanese_clock_times, japanese_weekdays),
+_IN_WORDS: Final = {
+    ("en", "ja"): (english_clock_times, english_weekdays, english_measures, english_temperatures),
+    UNREAD: (japanese_clock_times, japanese_weekdays, japanese_measures, japanese_temperatures),
 }
 _BELOW_ZERO: Final = {"en": ("minus ", "negative "), "ja": ("マイナス", "氷点下")}
 _MOST_DIGITS: Final = 2
@@ -70,8 +67,8 @@ class Numbers:
     target: str
     pattern: re.Pattern[str]
     most_digits: int
-    dates: Sequence[Callable[[str], Iterator[Term]]]
-    """What finds times and days of the week that are no plain numbers."""
+    in_words: Sequence[Callable[[str], Iterator[Term]]]
+    """What finds times, days of the week and measures that are no plain numbers."""
 
     @classmethod
     def of(cls, source: str, target: str) -> "Numbers | None":
@@ -98,14 +95,14 @@ class Numbers:
                 re.VERBOSE | re.ASCII,
             ),
             _MOST_DIGITS_OF_ENGLISH if source == "en" else _MOST_DIGITS,
-            _DATES.get((source, target), ()),
+            _IN_WORDS.get((source, target), ()),
         )
 
     def terms(self, text: str) -> Iterator[Term]:
         """Yield the numbers of a text that a model may get wrong, as terms."""
-        dates = [term for terms in self.dates for term in terms(text)]
-        yield from dates
-        text = reduce(lambda rest, date: rest.replace(date.source, "\n"), dates, text)
+        in_words = [term for terms in self.in_words for term in terms(text)]
+        yield from in_words
+        text = reduce(lambda rest, term: rest.replace(term.source, "\n"), in_words, text)
         for found in self.pattern.finditer(text):
             number = _normalized(found[0])
             if found["code"]:
@@ -141,8 +138,11 @@ class Numbers:
     def _with_unit(self, found: re.Match[str], number: str, others: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
         """Return a number with its unit, and what else is right; of some units, any other word is."""
         if rare := _normalized(found["rare"] or "").strip():
-            forms = dict.fromkeys((number, *others, *(_WORDS.get(number, ()) if self.target == "en" else ())))
-            said = (*said_with_unit(forms, rare, self.target), *(() if has_names(self.target) else forms))
+            forms = dict.fromkeys((number, *others, *(SMALL.get(number, ()) if self.target == "en" else ())))
+            said = (
+                *said_with_unit(forms, (rare, *names_of(rare, self.target)), self.target),
+                *(() if has_names(self.target) else forms),
+            )
             return with_unit(number, rare, gap_of(self.target)), said
         unit = f"{gap_of(self.target)}{found['unit']}" if found["unit"] else ""
         if found["yen"]:
@@ -160,7 +160,7 @@ class Numbers:
             said += [
                 f"{word} {name}"
                 for each, name in counted
-                for word in (each, f"{Decimal(each):,}", *_WORDS.get(each, ()))
+                for word in (each, f"{Decimal(each):,}", *SMALL.get(each, ()))
             ]
         elif self.target == "ja":
             said = [*(_in_myriads(value, form) for form in ("", ",", "千")), *said, _THOUSANDS.get(value, "")]

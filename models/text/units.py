@@ -3,7 +3,7 @@
 Corpora of articles hardly have most of them, and models make others of these: 10kW became 10kg, and 500ms 500 meters.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 USUAL: Final = r"(?: [cdk]?m | k?g | [dk]?[lL] | cc | ha ) (?![A-Za-z0-9])"
@@ -88,6 +88,11 @@ _NAMES: Final = {
     },
 }
 """With what people call them as well."""
+SMALL: Final = {"1": ("one", "a"), "100": ("one hundred", "a hundred")} | {
+    f"{digits}": (word,)
+    for digits, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2)
+}
+"""Numbers that English writes in words, before units and before a million."""
 _BETWEEN: Final = {"en": (" ", "", "-"), "ja": ("", " ")}
 
 
@@ -101,14 +106,14 @@ def with_unit(number: str, unit: str, gap: str) -> str:
     return f"{number}{gap if len(unit) > 1 else ''}{unit}"
 
 
-def said_with_unit(numbers: Iterable[str], unit: str, language: str) -> Iterator[str]:
-    """Yield how a language may write a number, in one of these forms, and its unit."""
-    words = (unit, *_names(unit, language))
+def said_with_unit(numbers: Iterable[str], units: Sequence[str], language: str) -> Iterator[str]:
+    """Yield how a language may write a number, in one of these forms, and its unit, by one of these names."""
     for number in numbers:
-        yield from (f"{number}{between}{word}" for between in _BETWEEN.get(language, ("", " ")) for word in words)
+        yield from (f"{number}{between}{unit}" for between in _BETWEEN.get(language, ("", " ")) for unit in units)
 
 
-def _names(unit: str, language: str) -> list[str]:
+def names_of(unit: str, language: str) -> list[str]:
+    """Return the names of a unit in a language, the most usual one first; English ones are in the singular."""
     names = _NAMES.get(language, {})
     if unit in names:
         return names[unit]

@@ -67,10 +67,13 @@ def test_a_sentence_that_says_its_terms_by_itself_stays_as_it_is(runtime: Runtim
         ("ja-en", "値は500msである。", "500 ms"),
         ("en-ja", "The value is 10kW.", "10kW"),
         ("en-ja", "The value is 500 kB.", "500kB"),
+        ("en-ja", "It is 72°F outside.", "華氏72度"),
+        ("en-ja", "The device uses 16 gigabytes of it.", "16ギガバイト"),
+        ("ja-en", "約６フィートの棒である。", "6 feet"),
     ],
 )
 def test_numbers_come_back(runtimes: dict[str, Runtime], pair: str, text: str, number: str) -> None:
-    """Read as they are, they became 108,5112, 22 billion yen, 35億円, 075-7118, 500 meters, 10kg and 日本百貨。 kB."""
+    """Read as they are, they became 108,5112, 22 billion yen, 35億円, 075-7118, 500 meters, 10kg, 72°C, six flanks."""
     assert number in runtimes[pair].translate([TranslationRequest(text)], Options())[0].text
 
 
@@ -80,6 +83,9 @@ def test_numbers_come_back(runtimes: dict[str, Runtime], pair: str, text: str, n
         ("ja-en", "5月3日（水）から5月5日（金）まで休館する。", "Wednesday, May 3"),
         ("ja-en", "2007年十月二十八日", "October 28"),
         ("ja-en", "京　都　府", "Kyoto Prefecture"),
+        ("ja-en", "山﨑氏が会長に就任した。", "Yamazaki"),
+        ("ja-en", "ダイナミックツール㈱", "Co., Ltd."),
+        ("ja-en", "①会員、②非会員を募集する。", "(2)"),
         ("ja-en", "#京都 の写真を見た。", "#京都"),
         ("en-ja", "THE TEMPLE WAS BUILT IN KYOTO.", "京都に"),
         ("en-ja", "It has two hundred and nine temples.", "209"),
