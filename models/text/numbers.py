@@ -15,7 +15,7 @@ from typing import Final
 
 from models.text.clock_times import english_clock_times, japanese_clock_times
 from models.text.glossary import Term
-from models.text.measures import english_measures, japanese_measures
+from models.text.measures import NAMED, with_unit_in_words
 from models.text.spacing import gap_of, primary
 from models.text.temperatures import english_temperatures, japanese_temperatures
 from models.text.units import RARE, SMALL, USUAL, has_names, names_of, said_with_unit, with_unit
@@ -46,9 +46,10 @@ _TENS: Final = {"十": 1, "百": 2, "千": 3}
 _POWERS: Final = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "万": 4, "億": 8, "兆": 12}
 _THOUSANDS: Final = {1000 * digit: f"{kanji}千" for digit, kanji in enumerate(["", *"二三四五六七八九"], start=1)}
 _IN_WORDS: Final = {
-    ("en", "ja"): (english_clock_times, english_weekdays, english_measures, english_temperatures),
-    UNREAD: (japanese_clock_times, japanese_weekdays, japanese_measures, japanese_temperatures),
+    ("en", "ja"): (english_clock_times, english_weekdays, english_temperatures),
+    UNREAD: (japanese_clock_times, japanese_weekdays, japanese_temperatures),
 }
+_NONE: Final = "(?!)"
 _BELOW_ZERO: Final = {"en": ("minus ", "negative "), "ja": ("マイナス", "氷点下")}
 _MOST_DIGITS: Final = 2
 _MOST_DIGITS_OF_ENGLISH: Final = 4
@@ -68,7 +69,7 @@ class Numbers:
     pattern: re.Pattern[str]
     most_digits: int
     in_words: Sequence[Callable[[str], Iterator[Term]]]
-    """What finds times, days of the week and measures that are no plain numbers."""
+    """What finds times, days of the week and temperatures that are no plain numbers."""
 
     @classmethod
     def of(cls, source: str, target: str) -> "Numbers | None":
@@ -77,7 +78,7 @@ class Numbers:
         if source not in _ALIKE or target not in _ALIKE:
             return None
         known = source in _LARGE and target in _LARGE
-        large, yen = (_LARGE[source], _YEN[source]) if known else (r"(?!)", r"(?!)")
+        large, yen, named = (_LARGE[source], _YEN[source], NAMED[source]) if known else (_NONE, _NONE, _NONE)
         return cls(
             target,
             re.compile(
@@ -89,7 +90,7 @@ class Numbers:
                         | (?= [0-9A-Za-z]{{7}} ) [0-9]++ [A-Za-z]++ [0-9] [0-9A-Za-z]*+ )              # 9f86d08
                   | (?P<time> {_DIGIT}{{1,3}} [:：] {_DIGIT}{{1,3}} )                                  # 12:30, and 3:2
                   | (?P<minus> {_MINUS} )?+ (?: (?P<large> {large} ) | (?P<amount> {_AMOUNT} ) )
-                      (?: (?P<yen> {yen} ) | (?P<unit> {USUAL} ) | (?P<rare> {RARE} ) )?+ )
+                      (?: (?P<yen> {yen} ) | (?P<unit> {USUAL} ) | (?P<rare> {RARE} ) | (?P<named> {named} ) )?+ )
                 (?! [,，.．]?+ {_DIGIT} | [A-Za-z千천{MYRIADS}] | [ -] (?i:thousand|million|billion|trillion)\b )
                 """,
                 re.VERBOSE | re.ASCII,
@@ -113,7 +114,7 @@ class Numbers:
                 if len(number) <= _MOST_SAID and (value := _value(number)):
                     said = self._said(value)
                     yield self._term(found, said[0], said[1:])
-            elif found["minus"] or found["rare"] or self._may_be_wrong(_normalized(found["amount"])):
+            elif found["minus"] or found["rare"] or found["named"] or self._may_be_wrong(_normalized(found["amount"])):
                 yield self._of_amount(found, _normalized(found["amount"]))
 
     def _may_be_wrong(self, amount: str) -> bool:
@@ -144,6 +145,8 @@ class Numbers:
                 *(() if has_names(self.target) else forms),
             )
             return with_unit(number, rare, gap_of(self.target)), said
+        if found["named"]:
+            return with_unit_in_words(number, others, found["named"], self.target)
         unit = f"{gap_of(self.target)}{found['unit']}" if found["unit"] else ""
         if found["yen"]:
             unit = {"ja": "円", "en": " yen"}[self.target]

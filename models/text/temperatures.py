@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from models.text.glossary import Term
-from models.text.measures import AMOUNT, BEFORE_ENGLISH, BEFORE_JAPANESE
 
+_AMOUNT: Final = r"(?<![\w.,:/$€£¥–~〜～-]) (?P<degrees> [-−]?+ [0-9]++ (?: ,[0-9]{3} (?![0-9]) )*+ (?: \.[0-9]++ )?+ )"
 _FAHRENHEIT: Final = r"[ ]?+ (?: [°º] [ ]?+ F | ℉ )"
 _ENGLISH: Final = re.compile(
-    rf"{BEFORE_ENGLISH} (?P<degrees> [-−]?+ {AMOUNT} ) (?: {_FAHRENHEIT} | [ ] degrees [ ] Fahrenheit ) (?!\w)",
+    rf"{_AMOUNT} (?: {_FAHRENHEIT} | [ ] degrees [ ] Fahrenheit ) (?!\w)",
     re.VERBOSE | re.ASCII,
 )
 _JAPANESE: Final = re.compile(
-    rf"""(?P<scale> 摂氏 | 華氏 ) (?P<on_scale> (?: [-−] | マイナス )?+ {AMOUNT} ) 度
-      | {BEFORE_JAPANESE} (?P<degrees> [-−]?+ {AMOUNT} ) {_FAHRENHEIT} (?!\w)""",
+    rf"""(?P<scale> 摂氏 | 華氏 ) (?P<on_scale> (?: [-−] | マイナス )?+ [0-9]++ (?: \.[0-9]++ )?+ ) 度
+      | {_AMOUNT} {_FAHRENHEIT} (?!\w)""",
     re.VERBOSE | re.ASCII,
 )
 

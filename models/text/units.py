@@ -9,9 +9,9 @@ from typing import Final
 USUAL: Final = r"(?: [cdk]?m | k?g | [dk]?[lL] | cc | ha ) (?![A-Za-z0-9])"
 """Models know these; written without a space, so no word ends between the number and them."""
 RARE: Final = r"""(?:
-      [ ]?+ (?: mm | [µμm]g | m[lL] | [nµμm]s | [kMG]?Hz | [kMGT]bit/s | [kKMG]?bps | (?: [kKMGT]B | [KMGT]iB ) (?:/s)?+
-              | [mkMG]W | k?Wh | [mkM]V | [mµμ]A | mAh | [hkM]?Pa | kJ | k?cal | dBm?
-              | [JVW] | [dp]pi | fps | px | pt | [rb]pm | pp[mb] | lx )
+      [ ]?+ (?: [µμmn]m | [µμm]g | m[lL] | [nµμm]s | [kMG]?Hz | [kMGT]bit/s | [kKMG]?bps
+              | (?: [kKMGT]B | [KMGT]iB ) (?:/s)?+ | [mkMG]W | k?Wh | [mkM]V | [mµμ]A | mAh | [hkM]?Pa | kJ | k?cal
+              | dBm? | [JVW] | [dp]pi | fps | px | pt | [rb]pm | pp[mb] | lx )
     | [AK] ) (?![A-Za-z0-9])"""
 """Models make others of these; letters that may be a word or stand for a name only if there is no space: 5A, 4K."""
 _PREFIXES: Final = {
@@ -109,7 +109,7 @@ def with_unit(number: str, unit: str, gap: str) -> str:
 def said_with_unit(numbers: Iterable[str], units: Sequence[str], language: str) -> Iterator[str]:
     """Yield how a language may write a number, in one of these forms, and its unit, by one of these names."""
     for number in numbers:
-        yield from (f"{number}{between}{unit}" for between in _BETWEEN.get(language, ("", " ")) for unit in units)
+        yield from (f"{number}{gap}{unit}" for gap in _BETWEEN.get(language, ("", " ")) for unit in units if unit)
 
 
 def names_of(unit: str, language: str) -> list[str]:
