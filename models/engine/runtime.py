@@ -34,7 +34,7 @@ from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
 from models.text.characters import Nearest
 from models.text.clauses import join_translations
-from models.text.lost_signs import with_opening_quote, with_yen_sign
+from models.text.lost_signs import with_opening_quote, with_yen_sign, without_dash
 from models.text.numbers import Numbers
 from models.text.repetitions import Repetitions
 from models.text.scripts import Script
@@ -295,7 +295,8 @@ class Runtime:
         for (request, spelt, _), said in zip(parts, map(self._preparation.said, found), strict=True):
             placed = self._placement.place(request, spelt, said, scored=rank == 0)
             quoted = with_opening_quote(placed, spelt.plain, self.manifest.languages.target)
-            texts.append(spelt.restored(spelt.in_terms(with_yen_sign(quoted, spelt.plain))))
+            quoted = with_yen_sign(without_dash(quoted, spelt.plain), spelt.plain)
+            texts.append(spelt.restored(spelt.in_terms(quoted)))
         score = sum(each.log_probability for each in found) / sum(each.length for each in found)
         return Alternative(join_translations(texts, self.manifest.languages.target), score)
 

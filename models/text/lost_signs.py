@@ -1,4 +1,4 @@
-"""Signs that references of a training corpus have lost, and that a model has learnt to do without."""
+"""Signs that references of a training corpus have lost, or their sources, so that a model has learnt it as well."""
 
 import re
 from typing import Final
@@ -10,6 +10,8 @@ _OPENS: Final = frozenset("「『“‘\"'«")
 _MARK: Final = re.compile(r"(?:(?<=[\s(\[\"])|^)(?P<opens>')(?=\S)|(?<=\S)(?<!s)'(?!\w)|(?<=s)'(?![\w\s]|\Z)|(?<=s)'\Z")
 """A single one; no apostrophe: it's, emperors' tombs."""
 _BACKSLASH: Final = re.compile(r"\\(?=[0-9])")
+_DASH: Final = re.compile(rf"\A({PLACE.pattern}*+)- (?=.*\w)")
+_DASHES: Final = frozenset("-‐–—―−ー・*•")
 
 
 def with_opening_quote(translation: str, source: str, language: str) -> str:
@@ -38,6 +40,18 @@ def with_opening_quote(translation: str, source: str, language: str) -> str:
 def with_yen_sign(translation: str, source: str) -> str:
     """Write an amount of yen with its sign, which old Japanese character sets have in the place of the backslash."""
     return translation if "\\" in source else _BACKSLASH.sub("¥", translation)
+
+
+def without_dash(translation: str, source: str) -> str:
+    """Remove a dash, as before a point of a list, from the beginning of a translation whose source has none there.
+
+    Of the training corpus, 3,510 Japanese lines have one that the English ones have not.
+
+    Args:
+        translation: may have placeholders for marks.
+        source: what it is a translation of, without marks.
+    """
+    return translation if source[:1] in _DASHES else _DASH.sub(r"\1", translation)
 
 
 def _never_opened(text: str) -> int | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.text.lost_signs import with_opening_quote, with_yen_sign
+from models.text.lost_signs import with_opening_quote, with_yen_sign, without_dash
 from models.text.markup import with_places
 
 
@@ -60,3 +60,21 @@ def test_an_amount_of_yen_has_its_sign() -> None:
     """Unless the source has a backslash, too."""
     assert with_yen_sign(r"It is \220 or \1,000, but \n.", "220円") == r"It is ¥220 or ¥1,000, but \n."
     assert with_yen_sign(r"C:\220", r"C:\220") == r"C:\220"
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("It took 5 days.", "- 5日間。", "5日間。"),
+        ("- It took 5 days.", "- 5日間。", "- 5日間。"),
+        ("・5日間", "- Five days", "- Five days"),
+        ("-5 degrees", "- 5度", "- 5度"),
+        ("It took 5 days.", "\U000f0000- 5日間\U000f0001。", "\U000f00005日間\U000f0001。"),
+        ("He is - well - here.", "彼は - 5日間。", "彼は - 5日間。"),
+        ("x", "- ", "- "),
+        ("", "- x", "x"),
+    ],
+)
+def test_a_dash_at_the_beginning_is_one_of_the_source(source: str, translation: str, expected: str) -> None:
+    """Else a point of a list would have two; within a sentence, dashes stay."""
+    assert without_dash(translation, source) == expected
