@@ -29,6 +29,8 @@ _JAPANESE: Final = re.compile(
         (?P<date> [12][0-9] | 3[01] | 0?[1-9] | [１２][０-９] | ３[０１] | [１-９] ) 日 )
     (?: [ ]?+ [(（] (?P<short> [月火水木金土日] ) (?: 曜日? )?+ (?P<free> ・[祝休] )?+ [)）]
       | [ ]?+ (?P<day> [月火水木金土日] ) 曜日?+ )
+  | (?<! [\d/.] ) (?P<figures> (?: \d{4} [/.] )?+ (?: 1[0-2] | 0?[1-9] ) [/.] (?: [12][0-9] | 3[01] | 0?[1-9] ) )
+    [ ]?+ [(（] (?P<behind> [月火水木金土日] ) (?:・[祝休])?+ [)）]
   | (?P<alone> [月火水木金土日] ) 曜日?+
     """,
     re.VERBOSE,
@@ -44,13 +46,16 @@ def japanese_weekdays(text: str) -> Iterator[Term]:
     It has to say the day; the date is part of the term so that both have their places where the model has neither.
     """
     for found in _JAPANESE.finditer(text):
-        day = DAYS[found["short"] or found["day"] or found["alone"]]
-        yield Term(found[0], day if found["alone"] else _english_date(found, day), (day, day[:3]))
+        day = DAYS[found["short"] or found["day"] or found["behind"] or found["alone"]]
+        if figures := found["figures"]:
+            yield Term(found[0], f"{figures} ({day[:3]})", (day, day[:3]))
+        else:
+            yield Term(found[0], day if found["alone"] else _english_date(found, day), (day, day[:3]))
 
 
 def without_weekdays(text: str) -> str:
     """Remove the days of the week behind the dates of a Japanese text, of which a model makes (water) or (the gold)."""
-    return _JAPANESE.sub(lambda found: found["whole"] or found[0], text) if "日" in text else text
+    return _JAPANESE.sub(lambda found: found["whole"] or found["figures"] or found[0], text)
 
 
 def _english_date(found: re.Match[str], day: str) -> str:

@@ -7,12 +7,18 @@ from typing import Final
 
 from models.text.normalization.japanese_numbers import KANJI, in_places, value_of
 
-_ERAS: Final = {"明治": (1868, 45), "大正": (1912, 15), "昭和": (1926, 64), "平成": (1989, 31), "令和": (2019, 99)}
+_ERAS: Final = {"明治": (1868, 45), "大正": (1912, 15), "昭和": (1926, 64), "平成": (1989, 31), "令和": (2019, 99)} | {
+    "M": (1868, 45),
+    "T": (1912, 15),
+    "S": (1926, 64),
+    "H": (1989, 31),
+    "R": (2019, 99),
+}
 """The first year of each, and how many years it has. Texts often give the year of an earlier one in brackets."""
 _TENS: Final = f"[{KANJI[1:]}]?十[{KANJI}]?"
 _YEAR: Final = f"[0-9０-９]{{1,2}}|{_TENS}|[{KANJI}]"
 _JAPANESE: Final = re.compile(
-    rf"(?<!年[(（]) (?P<era>{'|'.join(_ERAS)}) (?P<year>元|{_YEAR}) (?=年(?![間代(（]))"
+    rf"(?<!年[(（]) (?<![A-Za-z]) (?P<era>{'|'.join(_ERAS)}) (?P<year>元|{_YEAR}) (?=年(?![間代(（]))"
     rf"| (?<![〇{KANJI}十百千万]) (?P<western>[一二][〇{KANJI}]{{3}}) (?=年)"
     rf"| (?<=第) (?P<ordinal>{_TENS}) (?=[条項号章節回代世番])"
     rf"| 同 (?P<same>{_YEAR}) (?=年(?![間後前]))"
@@ -26,7 +32,7 @@ _JAPANESE: Final = re.compile(
 
 
 def years_in_digits(text: str) -> str:
-    """Write Japanese years and ordinals in digits: 昭和三十二年 as 1957年, 一九五七年 as 1957年, 第十二条 as 第12条.
+    """Write Japanese years and ordinals in digits: 昭和三十二年, S32年 and 一九五七年 as 1957年, 第十二条 as 第12条.
 
     A later year of the same era may be without it: 昭和20年8月から21年3月まで is 1945年8月から1946年3月まで.
     """

@@ -9,6 +9,7 @@ from models.text.normalization.english_numbers import english_in_digits
 from models.text.normalization.japanese_companies import companies_in_full
 from models.text.normalization.japanese_numbers import japanese_in_digits
 from models.text.normalization.japanese_spacing import closed_up
+from models.text.normalization.japanese_times import times_apart
 from models.text.normalization.japanese_years import years_in_digits
 from models.text.spacing import primary
 
@@ -26,7 +27,7 @@ def normalizer_for(source: str, target: str) -> Callable[[str], str]:
 
 
 def _of_japanese(text: str) -> str:
-    return companies_in_full(in_brackets(japanese_in_digits(years_in_digits(closed_up(text)))))
+    return times_apart(companies_in_full(in_brackets(japanese_in_digits(years_in_digits(closed_up(text))))))
 
 
 def _of_english_for_digits(text: str) -> str:

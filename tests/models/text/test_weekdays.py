@@ -1,5 +1,7 @@
 """Days of the week in Japanese and English texts."""
 
+import re
+
 import pytest
 
 from models.data.tokenizer import Tokenizer
@@ -21,13 +23,15 @@ from tests.support.servers import ROOT
         ("5月6日月曜日に", "5月6日月曜日", "Monday, May 6"),
         ("3日（日・祝）", "3日（日・祝）", "Sunday, the 3rd (holiday)"),
         ("来週の金曜日に", "金曜日", "Friday"),
+        ("10/5（土）に", "10/5（土）", "10/5 (Sat)"),
+        ("2024.12.24(火)締切", "2024.12.24(火)", "2024.12.24 (Tue)"),
     ],
 )
 def test_japanese_days(text: str, source: str, target: str) -> None:
     """With the date before them, which they belong to; a translation may say the day in its own way."""
     (term,) = japanese_weekdays(text)
     assert (term.source, term.target) == (source, target)
-    day = next(word for word in target.replace(",", "").split() if word.endswith("day"))
+    day = re.search(r"\w+day|Sat|Tue", target)[0]
     assert term.is_said(f"It is on {day}.")
     assert term.is_said(f"It is on {day[:3]}. 3.")
     assert not term.is_said("It is on May 3 (water).")
@@ -35,7 +39,16 @@ def test_japanese_days(text: str, source: str, target: str) -> None:
 
 def test_what_is_no_day_of_the_week() -> None:
     """A kanji that is another word."""
-    for text in ("5月3日は", "今日（水）", "5月3日木から", "火の用心", "33日（水）"):
+    for text in (
+        "5月3日は",
+        "今日（水）",
+        "5月3日木から",
+        "火の用心",
+        "33日（水）",
+        "13/5（土）",
+        "1.3/5（土）",
+        "10/5",
+    ):
         assert list(japanese_weekdays(text)) == []
         assert without_weekdays(text) == text
 
