@@ -13,8 +13,8 @@ _AFTER_STOP: Final = re.compile(r"(?<=[。！？])[0-9]")
 """The library takes an ASCII digit after a stop for a decimal, and so misses 来た。3人は; not so a wide digit."""
 _UNKNOWN: Final = str.maketrans("『』។៕", "《》。。")
 """The library does not know 『』, and splits the text within them, nor the full stops of Khmer."""
-_DECIMAL: Final = re.compile(r"(?<=[0-9０-９])．(?=[0-9０-９])")
-"""A wide full stop between digits ends no sentence."""
+_WITHIN: Final = re.compile(r"(?<=[0-9０-９])．(?=[0-9０-９])|(?<=[A-Za-zＡ-Ｚａ-ｚ])．(?=[a-zａ-ｚ])")
+"""A wide full stop within a number or an address ends no sentence: ３．１４, ｅｘａｍｐｌｅ．ｃｏｍ."""
 _ELLIPSIS: Final = re.compile(r"…(?=[\"'”’»)\]]*\s+[\"'“‘«(\[¿¡]*(\w))")
 """The library knows three dots, but not the character `…`: it ends a sentence if a capital letter follows."""
 _NOTE: Final = re.compile(
@@ -47,7 +47,7 @@ def disguised(line: str, *, spaced: bool) -> str:
     """
     line = _CODE.sub(lambda found: "A" * len(found[0]), line)
     line = _NOTE.sub(lambda found: found[0] if found[3].islower() else found[1] + " " * len(found[2]), line)
-    line = _DECIMAL.sub("０", _AFTER_STOP.sub("０", line))
+    line = _WITHIN.sub("０", _AFTER_STOP.sub("０", line))
     line = _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)
     line = _SPACED_STOP.sub(lambda found: " " * len(found[0]), line)  # also before what was an ellipsis
     line = line.translate(_UNKNOWN)

@@ -287,6 +287,7 @@ def test_what_begins_a_box_stays_but_for_its_title(line: str, titles: list[str])
         ("ja", "・・・そうか。"),
         ("ja", "○○さんが来た。"),
         ("ja", "３．１４だ。"),
+        ("ja", "ｉｎｆｏ＠ｅｘａｍｐｌｅ．ｃｏ．ｊｐへ。"),
         ("de", "3. Oktober 1990"),
         ("cs", "3. května 1990"),
         ("ru", "— Привет! — сказал он."),
