@@ -29,7 +29,7 @@ class Unit(NamedTuple):
 _PLURALS: Final = {"foot": "feet", "inch": "inches"}
 _SYMBOLS: Final = (
     *("B", "kB", "MB", "GB", "TB", "Hz", "kHz", "MHz", "GHz", "W", "kW", "MW", "GW", "kWh", "V", "kV", "A", "mA"),
-    *("J", "kJ", "Pa", "hPa", "kPa", "MPa", "ms", "μs", "ns", "dB", "px", "Mpx", "mg", "mL"),
+    *("J", "kJ", "Pa", "hPa", "kPa", "MPa", "ms", "μs", "ns", "dB", "px", "Mpx", "mg", "mL", "μm", "nm"),
 )
 _OTHERS: Final = {
     "foot": "フィート",
@@ -41,8 +41,6 @@ _OTHERS: Final = {
     "acre": "エーカー",
     "cubic meter": "立方メートル",
     "cubic foot": "立方フィート",
-    "micrometer": "マイクロメートル",
-    "nanometer": "ナノメートル",
     "micron": "ミクロン",
     "light year": "光年",
     "ounce": "オンス",
