@@ -72,12 +72,16 @@ def _places(target: str, translation: str) -> Iterator[tuple[int, int]]:
 def _end(target: str, translation: str, end: int) -> int | None:
     """Return where a word ends that begins with a target; None if the target is not the word.
 
-    Any letters may follow a number: 1990 is in 1990s and 1990m2, but not in 19901, 1990.5 and 1990万.
+    Any letters may follow a number: 1990 is in 1990s and 1990m2, but not in 19901, 1990.5 and 1990万. No capital is the
+    ending of a word with capitals: LINE is in LINEs, but not in LINEE.
     """
     if target[-1].isdigit():
         return None if is_in_number(translation, end) or _MYRIAD.match(translation, end) else end
     endings = range(_ENDING + 1 if kind_of(target[-1]) == "letters" else 1)
-    return next((end + more for more in endings if parts(translation, end + more)), None)
+    more = next((more for more in endings if parts(translation, end + more)), None)
+    if more is None or not (_in_small_letters(target) or _in_small_letters(translation[end : end + more])):
+        return None
+    return end + more
 
 
 class Found(NamedTuple):

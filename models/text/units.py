@@ -12,8 +12,8 @@ RARE: Final = r"""(?:
       [ ]?+ (?: [µμmn]m | [µμm]g | m[lL] | [nµμm]s | [kMG]?Hz | [kMGT]bit/s | [kKMG]?bps
               | (?: [kKMGT]B | [KMGT]iB ) (?:/s)?+ | [mkMG]W | k?Wh | [mkM]V | [mµμ]A | mAh | [hkM]?Pa | kJ | k?cal
               | dBm? | [JVW] | [dp]pi | fps | px | pt | [rb]pm | pp[mb] | lx )
-    | [AK] ) (?![A-Za-z0-9])"""
-"""Models make others of these; letters that may be a word or stand for a name only if there is no space: 5A, 4K."""
+    | [ADGK] ) (?![A-Za-z0-9])"""
+"""Models make others of these; letters that may be a word or stand for a name only if there is no space: 4K, 5G, 3D."""
 _PREFIXES: Final = {
     "en": {
         "G": "giga",

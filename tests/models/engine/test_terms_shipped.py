@@ -70,6 +70,7 @@ def test_a_sentence_that_says_its_terms_by_itself_stays_as_it_is(runtime: Runtim
         ("en-ja", "It is 72°F outside.", "華氏72度"),
         ("en-ja", "The device uses 16 gigabytes of it.", "16ギガバイト"),
         ("ja-en", "約６フィートの棒である。", "6 feet"),
+        ("ja-en", "５Ｇ対応のスマートフォンである。", "5G"),
     ],
 )
 def test_numbers_come_back(runtimes: dict[str, Runtime], pair: str, text: str, number: str) -> None:
