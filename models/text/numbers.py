@@ -147,7 +147,8 @@ class Numbers:
             return with_unit(number, rare, gap_of(self.target)), said
         if found["named"]:
             return with_unit_in_words(number, others, found["named"], self.target)
-        unit = f"{gap_of(self.target)}{found['unit']}" if found["unit"] else ""
+        unit = _normalized(found["unit"] or "")
+        unit = f"{gap_of(self.target)}{unit}" if unit.isalpha() else unit
         if found["yen"]:
             unit = {"ja": "円", "en": " yen"}[self.target]
         elif currency := found.groupdict().get("currency"):  # only English has it before the number

@@ -6,8 +6,8 @@ Corpora of articles hardly have most of them, and models make others of these: 1
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-USUAL: Final = r"(?: [cdk]?m | k?g | [dk]?[lL] | cc | ha ) (?![A-Za-z0-9])"
-"""Models know these; written without a space, so no word ends between the number and them."""
+USUAL: Final = r"(?: (?: [cdk]?m | k?g | [dk]?[lL] | cc | ha ) (?![A-Za-z0-9]) | [%％] )"
+"""Models know these, if the number is read; without a space, so no word ends between the number and them."""
 RARE: Final = r"""(?:
       [ ]?+ (?: [µμmn]m | [µμm]g | m[lL] | [nµμm]s | [kMG]?Hz | [kMGT]bit/s | [kKMG]?bps
               | (?: [kKMGT]B | [KMGT]iB ) (?:/s)?+ | [mkMG]W | k?Wh | [mkM]V | [mµμ]A | mAh | [hkM]?Pa | kJ | k?cal
