@@ -1,9 +1,11 @@
 """Tokens per second in every way to translate, against the same backbone without context in CTranslate2.
 
 All ways take turns on the same sentences within one run, so that a machine that becomes slower or faster affects them
-all alike; a way's figure is the median of its rounds, a ratio the median of the rounds' ratios.
+all alike; a way's figure is the median of its rounds, a ratio the median of the rounds' ratios. A round has every beam
+and batch size once, so that a run that has to end early has measured all of them.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -47,6 +49,8 @@ class Row:
     """Speed relative to CTranslate2 with the backbone alone."""
     plain_ratio: float | None
     """Speed relative to the plain way, if that was measured."""
+    rounds: int
+    """Rounds that were measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class Conditions:
     batches: Sequence[int]
     rounds: int = 5
     """Rounds that are measured, after a first one that is not counted."""
+    seconds: float = math.inf
+    """Time for all rounds; one that would not end within it is left out, unless it is the first that counts."""
     length: int | None = None
     """Length of every translation, in tokens; if None, a translation ends where the model ends it."""
 
@@ -118,12 +124,15 @@ def benchmark(
         runtime.check(TranslationRequest(""), Options(beam_size=beam))
     work = _work(runtime, documents, conditions.length)
     settings = list(product(conditions.beams, conditions.batches))
-    turns = range(conditions.rounds + 1)
     measured: dict[tuple[int, int], dict[Way, list[Round]]] = {
         (beam, batch): {way: [] for way in _ways(runtime, beam, conditions)} for beam, batch in settings
     }
-    for number in progress(range(len(settings) * len(turns))):
-        setting, turn = settings[number // len(turns)], number % len(turns)
+    start = clock()
+    for number in progress(range(len(settings) * (conditions.rounds + 1))):
+        turn, place = divmod(number, len(settings))
+        if place == 0 and turn > 1 and (clock() - start) * (turn + 1) / turn > conditions.seconds:
+            break
+        setting = settings[place]
         options = _options(runtime, setting[0], conditions.length)
         team.give(_parts(work, turn, conditions.lanes, setting[1]))
         for way, rounds in measured[setting].items():
@@ -214,6 +223,7 @@ def _rows(
             milliseconds=1000 * median(each.seconds for each in measured),
             ratio=_ratio(measured, rounds[PEER]),
             plain_ratio=_ratio(measured, rounds[PLAIN]) if PLAIN in rounds else None,
+            rounds=len(measured),
         )
 
 

@@ -1,5 +1,6 @@
 """How fast models translate."""
 
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from models.commands.options import ComputeType, Device, JsonFile, with_folder
+from models.commands.options import ComputeType, Device, JsonFile, finite, with_folder
 from models.commands.output import print_table, write_json
 from models.commands.streams import outliving_readers
 from models.data.documents import Document, read_documents
@@ -52,6 +53,9 @@ def bench(
     compute_type: ComputeType = "auto",
     threads: Annotated[int, typer.Option(min=1, help="Parallel lanes, each with one thread.")] = 1,
     rounds: Annotated[int, typer.Option(min=1, help="Number of rounds; their median is reported.")] = 5,
+    minutes: Annotated[
+        float | None, typer.Option(help="Leave out rounds that would not end within this time, for each model.", min=0, callback=finite)
+    ] = None,
     json_file: JsonFile = None,
     plot: Annotated[
         Path | None,
@@ -74,6 +78,7 @@ def bench(
         beam or [1],
         batch or [1, 8, 32, 128],
         rounds,
+        math.inf if minutes is None else 60 * minutes,
         TOKENS if fixed else None,
     )
     if bundle is not None and source is not None:
@@ -92,7 +97,7 @@ def _show(rows: "Sequence[Row]") -> None:
     for architecture, group in groupby(rows, key=lambda row: row.architecture):
         of_it = list(group)
         one = of_it[0]
-        typer.echo(f"{architecture}, {one.compute_type}, {one.device}, lanes: {one.lanes}")
+        typer.echo(f"{architecture}, {one.compute_type}, {one.device}, lanes: {one.lanes}, rounds: {one.rounds}")
         print_table(HEAD, [_cells(row) for row in of_it])
 
 

@@ -1,3 +1,4 @@
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
@@ -77,6 +78,20 @@ def test_ways_take_turns_on_the_same_sentences(runtime: Runtime, team: Clockwork
     assert [[len(part) for part in work] for work in team.given] == [[3, 3]] * 4
     sources = [tuple(request.example.source) for work in team.given for part in work for request in part]
     assert len(set(sources)) == len(sources) == 24
+
+
+def test_a_run_ends_in_time_with_all_settings_measured(runtime: Runtime) -> None:
+    """Rounds that would take too long are left out, whole, but never the first that counts."""
+    team = Clockwork({"sentence": 0, "direct": 0, "warm": 0, "plain": 0})
+    ticks = itertools.count()
+    settings = replace(CONDITIONS, batches=[1, 3], rounds=100)
+    rows = benchmark(runtime, documents(), replace(settings, seconds=50), team, clock=lambda: float(next(ticks)))
+    assert 1 < rows[0].rounds < 100
+    assert {row.rounds for row in rows} == {rows[0].rounds}
+    assert {row.batch for row in rows} == {1, 3}
+    assert next(ticks) < 60
+    hurried = benchmark(runtime, documents(), replace(settings, seconds=0), team, clock=lambda: float(next(ticks)))
+    assert {row.rounds for row in hurried} == {1}
 
 
 def test_no_lane_has_all_long_sentences(runtime: Runtime, team: Clockwork) -> None:

@@ -28,6 +28,7 @@ ROW = Row(
     milliseconds=5.0,
     ratio=1.0,
     plain_ratio=None,
+    rounds=5,
 )
 
 
