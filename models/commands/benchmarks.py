@@ -54,7 +54,10 @@ def bench(
     threads: Annotated[int, typer.Option(min=1, help="Parallel lanes, each with one thread.")] = 1,
     rounds: Annotated[int, typer.Option(min=1, help="Number of rounds; their median is reported.")] = 5,
     minutes: Annotated[
-        float | None, typer.Option(help="Leave out rounds that would not end within this time, for each model.", min=0, callback=finite)
+        float | None,
+        typer.Option(
+            help="Leave out rounds that would not end within this time, for each model.", min=0, callback=finite
+        ),
     ] = None,
     json_file: JsonFile = None,
     plot: Annotated[

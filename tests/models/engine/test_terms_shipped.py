@@ -1,6 +1,7 @@
 """Terms with the shipped model: translations contain them as asked for."""
 
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,10 @@ def test_numbers_come_back(runtimes: dict[str, Runtime], pair: str, text: str, n
         ("ja-en", "5月3日（水）から5月5日（金）まで休館する。", "Wednesday, May 3"),
         ("ja-en", "2007年十月二十八日", "October 28"),
         ("ja-en", "京　都　府", "Kyoto Prefecture"),
-        ("ja-en", "山﨑氏が会長に就任した。", "Yamazaki"),
+        pytest.param(
+            *("ja-en", "山﨑氏が会長に就任した。", "Yamazaki"),
+            marks=pytest.mark.skipif(sys.version_info >= (3, 14), reason="jntajis has no wheels for it"),
+        ),
         ("ja-en", "ダイナミックツール㈱", "Co., Ltd."),
         ("ja-en", "①会員、②非会員を募集する。", "(2)"),
         ("ja-en", "#京都 の写真を見た。", "#京都"),

@@ -2,7 +2,7 @@ from models.benchmark.interleaved import Row
 from models.plotting.speeds import draw_speeds
 from models.plotting.style import styled
 
-ROW = Row("doc_transformer", "sentence", "cpu", "int8", 2, 1, 8, 520.0, 500.0, 540.0, 10.0, 1.0, None)
+ROW = Row("doc_transformer", "sentence", "cpu", "int8", 2, 1, 8, 520.0, 500.0, 540.0, 10.0, 1.0, None, 5)
 
 
 def test_speeds_can_be_read_where_all_are_alike() -> None:

@@ -277,7 +277,7 @@ def test_byte_order_mark() -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b'{"a": "x",}', "file: is not valid JSON from line 1, column 11 on"),
+        (b'{"a": "x" 1}', "file: is not valid JSON from line 1, column 11 on"),
         (b'{\n"a"}', "file: is not valid JSON from line 2, column 4 on"),
         (b"", "file: is not valid JSON from line 1, column 1 on"),
         (b'["x" // y\n]', "file: is not valid JSON from line 1, column 6 on"),
