@@ -6,6 +6,7 @@ from typing import Final
 from models.text.normalization.circled_numbers import in_brackets
 from models.text.normalization.english_dates import dates_in_full
 from models.text.normalization.english_numbers import english_in_digits
+from models.text.normalization.english_times import ranges_in_full
 from models.text.normalization.japanese_companies import companies_in_full
 from models.text.normalization.japanese_numbers import japanese_in_digits
 from models.text.normalization.japanese_spacing import closed_up
@@ -31,4 +32,4 @@ def _of_japanese(text: str) -> str:
 
 
 def _of_english_for_digits(text: str) -> str:
-    return english_in_digits(dates_in_full(text))
+    return ranges_in_full(english_in_digits(dates_in_full(text)))
