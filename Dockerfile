@@ -1,7 +1,7 @@
 # The service's image, for CPU and for CUDA; the same image trains and translates corpora (`python -m models`).
 # `make image` builds it, with Docker or without; docs/deployment.md says how to run it.
 #
-#   BASE_IMAGE     Debian with Python 3.11 or 3.12 and its venv module
+#   BASE_IMAGE     Debian with Python 3.11 to 3.13 and its venv module
 #   TORCH_INDEX    where torch comes from; CUDA: https://download.pytorch.org/whl/cu130; empty: pip's own indexes
 #   EXTRAS         extras of pyproject.toml; CUDA: bert,cuda (CTranslate2 needs a different cuBLAS from torch's)
 #   PACKAGES       additional Debian packages; CUDA: gcc libc6-dev (Triton compiles its kernels at run time)

@@ -10,7 +10,7 @@ INSTALL := $(PY) -m pip --disable-pip-version-check --quiet --quiet install --no
 # share what they start. Files keep their order: xdist would run those with few tests last, and some of these take a minute.
 PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest --quiet --durations=10 --numprocesses auto --dist loadfile --no-loadscope-reorder
 STAMP := $(VENV)/.stamp
-PYTHON_PROBE := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
+PYTHON_PROBE := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 MODEL := models/pretrained/ja-en
 SAMPLE := service/samples/ja.txt
 LANES := 2
@@ -21,7 +21,7 @@ RUNS := models/configs/default
 CORPUS := $(or $(ANTECEDENT_DATA),data)/kyoto-ja-en
 
 # The Python that .venv is created with.
-PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do $$p -c "$(PYTHON_PROBE)" 2>/dev/null && echo $$p && break; done)
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c "$(PYTHON_PROBE)" 2>/dev/null && echo $$p && break; done)
 
 # Where torch comes from: the index of CPU builds if it can be reached, or else pip's own indexes, whose builds for plain Linux include
 # CUDA. For CUDA: make clean setup TORCH_INDEX=https://download.pytorch.org/whl/cu130. Always from pip's own indexes: TORCH_INDEX=
@@ -39,7 +39,7 @@ setup: $(STAMP) ## Build .venv with every pinned dependency (variables: PYTHON, 
 
 # torch is installed first and without its dependencies, because an index other than PyPI may lack their pinned versions.
 $(STAMP): pyproject.toml constraints.txt
-	@test -n "$(PYTHON)" || { echo "Antecedent needs Python 3.11 to 3.14 with its venv module: install one, or name it with PYTHON=..." >&2; exit 2; }
+	@test -n "$(PYTHON)" || { echo "Antecedent needs Python 3.11 to 3.13 with its venv module: install one, or name it with PYTHON=..." >&2; exit 2; }
 	@test -x $(PY) || { echo "making $(VENV) with $(PYTHON)"; $(PYTHON) -m venv $(VENV); }
 	@echo "installing what constraints.txt pins (a minute or two)"
 	@$(INSTALL) -c constraints.txt pip setuptools

@@ -4,17 +4,14 @@ Otherwise a model reads a word processor's ’ as three bytes, which it has hard
 drops a word: it then translates `didn’t go` as `went`, and 𠮷田, a name like 吉田, as Satsuda.
 """
 
-import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+import jntajis
 import sentencepiece
 
 from models.data.tokenizer import UNK
-
-if sys.version_info < (3, 14):  # for which alone it has wheels
-    import jntajis
 
 _PLAIN: Final = {
     each: plain
@@ -29,6 +26,7 @@ _PLAIN: Final = {
     for each in alike
 }
 """Possible replacements of a character, nearest first."""
+_SCHEMES: Final = sum(jntajis.MJShrinkSchemeCombo)
 
 
 class Nearest(dict[int, str]):
@@ -72,6 +70,5 @@ def _alike(character: str) -> Iterator[str]:
 
 def _variants(kanji: str) -> Iterator[str]:
     """Return more usual forms of a kanji, as registers of people and of companies write them: 崎 for 﨑, 鴎 for 鷗."""
-    if sys.version_info < (3, 14):
-        yield from jntajis.mj_shrink_candidates(kanji, sum(jntajis.MJShrinkSchemeCombo))
-        yield jntajis.jnta_shrink_translit(kanji, "", passthrough=True)
+    yield from jntajis.mj_shrink_candidates(kanji, _SCHEMES)
+    yield jntajis.jnta_shrink_translit(kanji, "", passthrough=True)

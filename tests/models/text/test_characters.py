@@ -1,7 +1,5 @@
 """Characters that a vocabulary lacks."""
 
-import sys
-
 import pytest
 
 from models.data.tokenizer import Tokenizer
@@ -45,7 +43,6 @@ def test_quotes_are_those_that_a_vocabulary_has(japanese: Nearest) -> None:
     assert japanese.of("葛\U000e0100城") == "葛城"
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="jntajis has no wheels for it")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
